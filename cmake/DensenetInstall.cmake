@@ -1,0 +1,1 @@
+# Headers, libraries and the package configuration for find_package(densenet).

@@ -1,0 +1,39 @@
+# densenet_library(NAME DEPS...): one library a folder.
+#
+# A file's name says when it is built: every .cc below the folder, but
+#   *_cuda.cu, *_cuda.cc, cuda/*   only with the CUDA backend,
+#   cuda/no_cuda.cc                only without it.
+function(densenet_library name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+       ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS
+       ${CMAKE_CURRENT_SOURCE_DIR}/*.cu
+       ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cc
+       ${CMAKE_CURRENT_SOURCE_DIR}/cuda/*.cc)
+  file(GLOB no_cuda_sources CONFIGURE_DEPENDS
+       ${CMAKE_CURRENT_SOURCE_DIR}/cuda/no_cuda.cc)
+  file(GLOB main_sources CONFIGURE_DEPENDS
+       ${CMAKE_CURRENT_SOURCE_DIR}/*main.cc)
+  list(REMOVE_ITEM sources ${cuda_sources} ${main_sources} "")
+  list(REMOVE_ITEM cuda_sources ${no_cuda_sources} "")
+  if(DENSENET_WITH_CUDA)
+    list(APPEND sources ${cuda_sources})
+  else()
+    list(APPEND sources ${no_cuda_sources})
+  endif()
+  add_library(densenet_${name} STATIC ${sources})
+  add_library(densenet::${name} ALIAS densenet_${name})
+  set_target_properties(densenet_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(densenet_${name} PUBLIC cxx_std_20)
+  target_include_directories(densenet_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/densenet>)
+  target_link_libraries(densenet_${name}
+    PUBLIC ${ARGN} PRIVATE $<BUILD_INTERFACE:densenet_options>)
+  if(DENSENET_WITH_CUDA)
+    # CMake 3.25 ignores CUDA standard 20.
+    target_compile_options(densenet_${name} PRIVATE
+      $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr
+        -Werror=all-warnings -Xcompiler=-Wall>)
+  endif()
+endfunction()
