@@ -1,0 +1,242 @@
+#include "densenet/model_config.h"
+
+#include <fmt/format.h>
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace densenet {
+namespace {
+
+constexpr int64_t kCifarBlocks = 3;
+constexpr int64_t kImageNetStride = 4;  // 7x7/2, then 3x3/2
+
+// Layers counted by depth besides those of the blocks: the stem, a transition
+// after each block but the last, the classifier.
+constexpr int64_t kOtherLayers = 4;
+
+Status Impossible(std::string_view what) { return InvalidArgument(what); }
+
+// Output extent of a stride-2 window with the usual padding: ceil(x / 2).
+int64_t Halved(int64_t extent) { return (extent + 1) / 2; }
+
+std::string LayerName(int64_t block, int64_t layer) {
+  return fmt::format("features.denseblock{}.denselayer{}", block + 1,
+                     layer + 1);
+}
+
+// Calls norm(name, channels), conv(name, R, C, K) and linear(name, C, K) for
+// everything with parameters, in the order of the forward pass.
+template <typename Norm, typename Conv, typename Linear>
+void ForEachModule(const ModelConfig& config, Norm norm, Conv conv,
+                   Linear linear) {
+  const bool image_net = config.stem == Stem::kImageNet;
+  conv("features.conv0", image_net ? 7 : 3, config.image_channels,
+       config.stem_channels);
+  if (image_net) norm("features.norm0", config.stem_channels);
+  const int64_t blocks = static_cast<int64_t>(config.block_config.size());
+  for (int64_t b = 0; b < blocks; ++b) {
+    int64_t channels = BlockInputChannels(config, b);
+    for (int64_t l = 0; l < config.block_config[b]; ++l) {
+      const std::string name = LayerName(b, l);
+      norm(name + ".norm1", channels);
+      if (config.bottleneck) {
+        conv(name + ".conv1", 1, channels, config.bottleneck_channels());
+        norm(name + ".norm2", config.bottleneck_channels());
+        conv(name + ".conv2", 3, config.bottleneck_channels(),
+             config.growth_rate);
+      } else {
+        conv(name + ".conv1", 3, channels, config.growth_rate);
+      }
+      channels += config.growth_rate;
+    }
+    if (b + 1 < blocks) {
+      const std::string name = fmt::format("features.transition{}", b + 1);
+      norm(name + ".norm", channels);
+      conv(name + ".conv", 1, channels, TransitionChannels(config, channels));
+    } else {
+      norm(fmt::format("features.norm{}", blocks + 1), channels);
+      linear("classifier", channels, config.classes);
+    }
+  }
+}
+
+}  // namespace
+
+StatusOr<ModelConfig> CifarConfig(int64_t depth, int64_t growth_rate,
+                                  bool bottleneck, double compression) {
+  const int64_t unit = kCifarBlocks * (bottleneck ? 2 : 1);
+  const int64_t layers = (depth - kOtherLayers) / unit;
+  if (depth < kOtherLayers + unit || (depth - kOtherLayers) % unit != 0) {
+    const int64_t below =
+        std::max(int64_t{1}, depth < kOtherLayers ? int64_t{1} : layers);
+    const int64_t lower = kOtherLayers + unit * below;
+    const std::string nearest =
+        depth < lower ? fmt::format("nearest {}", lower)
+                      : fmt::format("nearest {} or {}", lower, lower + unit);
+    return InvalidArgument(fmt::format(
+        "depth {} {} bottleneck: (depth - {}) must divide by {}; "
+        "{}",
+        depth, bottleneck ? "with" : "without", kOtherLayers, unit, nearest));
+  }
+  ModelConfig config;
+  config.block_config = {layers, layers, layers};
+  config.growth_rate = growth_rate;
+  config.bottleneck = bottleneck;
+  config.compression = compression;
+  config.stem_channels = bottleneck && compression < 1 ? 2 * growth_rate : 16;
+  return config;
+}
+
+Status ValidateModelConfig(const ModelConfig& c) {
+  if (c.block_config.empty()) return Impossible("block list is empty");
+  for (int64_t layers : c.block_config) {
+    if (layers < 1) {
+      return Impossible(
+          fmt::format("a block of {} layers: expected 1 or more", layers));
+    }
+  }
+  if (c.growth_rate < 1) {
+    return Impossible(
+        fmt::format("growth rate {}: expected 1 or more", c.growth_rate));
+  }
+  if (!(c.compression > 0 && c.compression <= 1)) {
+    return Impossible(
+        fmt::format("compression {}: expected in (0, 1]", c.compression));
+  }
+  if (!(c.dropout >= 0 && c.dropout < 1)) {
+    return Impossible(fmt::format("dropout {}: expected in [0, 1)", c.dropout));
+  }
+  if (c.stem_channels < 1 || c.image_channels < 1) {
+    return Impossible(fmt::format(
+        "stem of {} channels on images of {}: expected 1 or more of each",
+        c.stem_channels, c.image_channels));
+  }
+  if (c.classes < 2) {
+    return Impossible(fmt::format("{} classes: expected 2 or more", c.classes));
+  }
+  if (!(c.batch_norm_epsilon > 0)) {
+    return Impossible(fmt::format("batch norm epsilon {}: expected above 0",
+                                  c.batch_norm_epsilon));
+  }
+  if (!(c.batch_norm_momentum > 0 && c.batch_norm_momentum <= 1)) {
+    return Impossible(fmt::format("batch norm momentum {}: expected in (0, 1]",
+                                  c.batch_norm_momentum));
+  }
+  const int64_t blocks = static_cast<int64_t>(c.block_config.size());
+  for (int64_t b = 0; b < blocks; ++b) {
+    const Extent extent = BlockExtent(c, b);
+    if (extent.height < 1 || extent.width < 1) {
+      return Impossible(
+          fmt::format("images of {} x {} have no pixels left in block {} of {}",
+                      c.image_height, c.image_width, b + 1, blocks));
+    }
+    if (b + 1 < blocks &&
+        TransitionChannels(c, BlockOutputChannels(c, b)) < 1) {
+      return Impossible(
+          fmt::format("compression {} leaves no channel of {} after block {}",
+                      c.compression, BlockOutputChannels(c, b), b + 1));
+    }
+  }
+  return OkStatus();
+}
+
+int64_t TransitionChannels(const ModelConfig& config, int64_t channels) {
+  return static_cast<int64_t>(std::floor(config.compression * channels));
+}
+
+int64_t BlockInputChannels(const ModelConfig& config, int64_t block) {
+  int64_t channels = config.stem_channels;
+  for (int64_t b = 0; b < block; ++b) {
+    channels = TransitionChannels(
+        config, channels + config.block_config[b] * config.growth_rate);
+  }
+  return channels;
+}
+
+int64_t BlockOutputChannels(const ModelConfig& config, int64_t block) {
+  return BlockInputChannels(config, block) +
+         config.block_config[block] * config.growth_rate;
+}
+
+Extent BlockExtent(const ModelConfig& config, int64_t block) {
+  Extent extent{config.image_height, config.image_width};
+  if (config.stem == Stem::kImageNet) {
+    static_assert(kImageNetStride == 4);
+    extent = {Halved(Halved(extent.height)), Halved(Halved(extent.width))};
+  }
+  // 2x2 average pooling, stride 2, drops an odd last row or column.
+  for (int64_t b = 0; b < block; ++b) {
+    extent = {extent.height / 2, extent.width / 2};
+  }
+  return extent;
+}
+
+std::vector<ParameterSpec> ParameterSpecs(const ModelConfig& config) {
+  std::vector<ParameterSpec> specs;
+  ForEachModule(
+      config,
+      [&](const std::string& name, int64_t channels) {
+        specs.push_back({name + ".weight", {channels}, InitialValue::kOnes});
+        specs.push_back({name + ".bias", {channels}, InitialValue::kZeros});
+      },
+      [&](const std::string& name, int64_t r, int64_t c, int64_t k) {
+        specs.push_back(
+            {name + ".weight", {r, r, c, k}, InitialValue::kHeFanOut});
+      },
+      [&](const std::string& name, int64_t c, int64_t k) {
+        specs.push_back(
+            {name + ".weight", {c, k}, InitialValue::kLinearUniform});
+        specs.push_back({name + ".bias", {k}, InitialValue::kZeros});
+      });
+  return specs;
+}
+
+std::vector<ParameterSpec> StatisticsSpecs(const ModelConfig& config) {
+  std::vector<ParameterSpec> specs;
+  ForEachModule(
+      config,
+      [&](const std::string& name, int64_t channels) {
+        specs.push_back(
+            {name + ".running_mean", {channels}, InitialValue::kZeros});
+        specs.push_back(
+            {name + ".running_var", {channels}, InitialValue::kOnes});
+      },
+      [](const std::string&, int64_t, int64_t, int64_t) {},
+      [](const std::string&, int64_t, int64_t) {});
+  return specs;
+}
+
+int64_t ParameterCount(const ModelConfig& config) {
+  int64_t count = 0;
+  for (const ParameterSpec& spec : ParameterSpecs(config)) {
+    count += spec.shape.elems();
+  }
+  return count;
+}
+
+int64_t MultiplyAdds(const ModelConfig& config) {
+  const bool image_net = config.stem == Stem::kImageNet;
+  const int64_t stem_pixels =
+      image_net ? Halved(config.image_height) * Halved(config.image_width)
+                : config.image_height * config.image_width;
+  int64_t total = 0;
+  auto conv = [&](const std::string& name, int64_t r, int64_t c, int64_t k) {
+    int64_t pixels = stem_pixels;
+    if (name != "features.conv0") {
+      // "features.denseblock3..." or "features.transition3...": block 3
+      const size_t digit = name.find_first_of("0123456789");
+      const int64_t block = std::stoll(name.substr(digit)) - 1;
+      const Extent extent = BlockExtent(config, block);
+      pixels = extent.height * extent.width;
+    }
+    total += pixels * r * r * c * k;
+  };
+  ForEachModule(
+      config, [](const std::string&, int64_t) {}, conv,
+      [&](const std::string&, int64_t c, int64_t k) { total += c * k; });
+  return total;
+}
+
+}  // namespace densenet

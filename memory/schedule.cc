@@ -1,0 +1,80 @@
+#include "memory/schedule.h"
+
+#include <glog/logging.h>
+
+#include <chrono>
+#include <cstring>
+
+namespace densenet {
+
+BufferId Schedule::Declare(std::string_view name, BufferKind kind,
+                           int64_t bytes) {
+  CHECK_GE(bytes, 0) << name;
+  PlannedBuffer buffer;
+  buffer.name = name;
+  buffer.kind = kind;
+  buffer.bytes = bytes;
+  buffer.first_use = -1;
+  buffers_.push_back(std::move(buffer));
+  return {static_cast<int64_t>(buffers_.size()) - 1};
+}
+
+void Schedule::Add(Task task) {
+  const int64_t index = static_cast<int64_t>(tasks_.size());
+  for (BufferId id : task.buffers) {
+    CHECK(id.valid()) << task.name << " names a buffer never declared";
+    PlannedBuffer& buffer = buffers_[id.index];
+    if (buffer.first_use < 0) buffer.first_use = index;
+    buffer.last_use = index;
+  }
+  tasks_.push_back(std::move(task));
+}
+
+MemoryPlan Schedule::Plan() const {
+  for (const PlannedBuffer& buffer : buffers_) {
+    CHECK_GE(buffer.first_use, 0) << buffer.name << " is used by no task";
+  }
+  return MemoryPlan::Place(buffers_);
+}
+
+void Schedule::Bind(const MemoryPlan& plan, char* arena) {
+  CHECK_LE(buffers_.size(), plan.buffers().size());
+  addresses_.resize(buffers_.size());
+  for (size_t i = 0; i < buffers_.size(); ++i) {
+    const PlannedBuffer& planned = plan.buffers()[i];
+    CHECK(planned.in_arena() && planned.name == buffers_[i].name);
+    addresses_[i] = arena + planned.offset_bytes;
+  }
+}
+
+void Schedule::Poison(int64_t task, bool before) const {
+  constexpr int kNanByte = 0xFF;  // four of them are a NaN
+  for (BufferId id : tasks_[task].buffers) {
+    const PlannedBuffer& buffer = buffers_[id.index];
+    if ((before ? buffer.first_use : buffer.last_use) == task) {
+      std::memset(addresses_[id.index], kNanByte, buffer.bytes);
+    }
+  }
+}
+
+Status Schedule::Run(Step step) const {
+  CHECK_EQ(addresses_.size(), buffers_.size()) << "Run before Bind";
+  step.addresses_ = addresses_.data();
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    const int64_t index = static_cast<int64_t>(i);
+    if (poison_) Poison(index, true);
+    const auto begin = std::chrono::steady_clock::now();
+    if (Status status = tasks_[i].run(step); !status.ok()) {
+      return Annotate(status, tasks_[i].name);
+    }
+    if (observer_) {
+      observer_(index, std::chrono::duration<double>(
+                           std::chrono::steady_clock::now() - begin)
+                           .count());
+    }
+    if (poison_) Poison(index, false);
+  }
+  return OkStatus();
+}
+
+}  // namespace densenet

@@ -1,0 +1,155 @@
+#include "parallel/parameter_store.h"
+
+#include <fmt/format.h>
+#include <glog/logging.h>
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "core/random.h"
+
+namespace densenet {
+namespace {
+
+// FNV-1a: a name's stream of random numbers.
+uint32_t HashName(std::string_view name) {
+  uint32_t hash = 2166136261u;
+  for (char c : name) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  }
+  return hash;
+}
+
+// Box-Muller on two uniforms: one standard normal per index.
+double StandardNormal(const RandomKey& key, uint64_t index) {
+  constexpr double kTwoPi = 6.283185307179586;
+  const Philox4 block = RandomBlock(key, index);
+  const double u = (block.v[0] + 0.5) / 4294967296.0;
+  const double v = (block.v[1] + 0.5) / 4294967296.0;
+  return std::sqrt(-2 * std::log(u)) * std::cos(kTwoPi * v);
+}
+
+void Fill(const ParameterSpec& spec, uint64_t seed, TensorView view) {
+  float* values = view.data<float>();
+  const int64_t elems = view.elems();
+  const RandomKey key{seed, 0, HashName(spec.name)};
+  switch (spec.initial) {
+    case InitialValue::kZeros:
+      std::fill(values, values + elems, 0.0f);
+      return;
+    case InitialValue::kOnes:
+      std::fill(values, values + elems, 1.0f);
+      return;
+    case InitialValue::kHeFanOut: {
+      const Shape& s = spec.shape;
+      const double deviation = std::sqrt(2.0 / (s[0] * s[1] * s[3]));
+      for (int64_t i = 0; i < elems; ++i) {
+        values[i] = static_cast<float>(deviation * StandardNormal(key, i));
+      }
+      return;
+    }
+    case InitialValue::kLinearUniform: {
+      const float bound = 1.0f / std::sqrt(static_cast<float>(spec.shape[0]));
+      for (int64_t i = 0; i < elems; ++i) {
+        values[i] = bound * (2 * UniformFloat(RandomBits(key, i)) - 1);
+      }
+      return;
+    }
+  }
+}
+
+Status Index(const std::vector<ParameterSpec>& specs,
+             std::vector<int64_t>& offsets,
+             std::unordered_map<std::string, int64_t>& names) {
+  int64_t offset = 0;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    offsets.push_back(offset);
+    offset += specs[i].shape.elems();
+    if (!names.emplace(specs[i].name, static_cast<int64_t>(i)).second) {
+      return AlreadyExists(
+          fmt::format("parameter '{}' is given twice", specs[i].name));
+    }
+  }
+  offsets.push_back(offset);
+  return OkStatus();
+}
+
+TensorView Part(Tensor& flat, int64_t offset, const Shape& shape) {
+  return TensorView(flat.data<float>() + offset, DType::kFloat32, shape);
+}
+
+int64_t Find(const std::unordered_map<std::string, int64_t>& names,
+             std::string_view name) {
+  auto it = names.find(std::string(name));
+  CHECK(it != names.end()) << "no parameter named " << name;
+  return it->second;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(
+    MemoryResource& resource, std::vector<ParameterSpec> parameters,
+    std::vector<ParameterSpec> statistics, int slots) {
+  std::unique_ptr<ParameterStore> store(new ParameterStore);
+  store->parameters_ = std::move(parameters);
+  store->statistics_ = std::move(statistics);
+  RETURN_IF_ERROR(Index(store->parameters_, store->parameter_offsets_,
+                        store->parameter_names_));
+  RETURN_IF_ERROR(Index(store->statistics_, store->statistic_offsets_,
+                        store->statistic_names_));
+  const Shape parameters_shape{store->parameter_offsets_.back()};
+  auto zeros = [&](const Shape& shape) {
+    return Tensor::Zeros(resource, DType::kFloat32, shape);
+  };
+  ASSIGN_OR_RETURN(store->values_, zeros(parameters_shape));
+  ASSIGN_OR_RETURN(store->gradients_, zeros(parameters_shape));
+  for (int i = 0; i < slots; ++i) {
+    ASSIGN_OR_RETURN(Tensor slot, zeros(parameters_shape));
+    store->slots_.push_back(std::move(slot));
+  }
+  ASSIGN_OR_RETURN(store->statistics_values_,
+                   zeros({store->statistic_offsets_.back()}));
+  return store;
+}
+
+void ParameterStore::Initialize(uint64_t seed) {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Fill(parameters_[i], seed, value(i));
+  }
+  for (size_t i = 0; i < statistics_.size(); ++i) {
+    Fill(statistics_[i], seed, statistic(i));
+  }
+  auto zero = [](absl::Span<float> flat) {
+    std::fill(flat.begin(), flat.end(), 0.0f);
+  };
+  zero(gradients());
+  for (int i = 0; i < slots(); ++i) zero(slot(i));
+}
+
+TensorView ParameterStore::value(int64_t index) {
+  return Part(values_, parameter_offsets_[index], parameters_[index].shape);
+}
+
+TensorView ParameterStore::gradient(int64_t index) {
+  return Part(gradients_, parameter_offsets_[index], parameters_[index].shape);
+}
+
+TensorView ParameterStore::slot(int i, int64_t index) {
+  return Part(slots_[i], parameter_offsets_[index], parameters_[index].shape);
+}
+
+TensorView ParameterStore::statistic(int64_t index) {
+  return Part(statistics_values_, statistic_offsets_[index],
+              statistics_[index].shape);
+}
+
+int64_t ParameterStore::IndexOf(std::string_view parameter) const {
+  return Find(parameter_names_, parameter);
+}
+
+int64_t ParameterStore::StatisticIndexOf(std::string_view statistic) const {
+  return Find(statistic_names_, statistic);
+}
+
+}  // namespace densenet
