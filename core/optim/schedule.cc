@@ -8,7 +8,8 @@
 
 namespace densenet {
 
-StatusOr<Schedule> Schedule::Create(const ScheduleConfig& config) {
+StatusOr<LearningRateSchedule> LearningRateSchedule::Create(
+    const ScheduleConfig& config) {
   ScheduleConfig resolved = config;
   if (config.name == "constant") {
     resolved.milestones.clear();
@@ -39,10 +40,10 @@ StatusOr<Schedule> Schedule::Create(const ScheduleConfig& config) {
     }
     previous = milestone;
   }
-  return Schedule(resolved);
+  return LearningRateSchedule(resolved);
 }
 
-float Schedule::At(double progress) const {
+float LearningRateSchedule::At(double progress) const {
   double divisor = 1.0;
   for (double milestone : config_.milestones) {
     if (progress >= milestone) divisor *= config_.divide_by;
@@ -50,7 +51,7 @@ float Schedule::At(double progress) const {
   return static_cast<float>(config_.learning_rate / divisor);
 }
 
-float Schedule::AtStep(int64_t step, int64_t total_steps) const {
+float LearningRateSchedule::AtStep(int64_t step, int64_t total_steps) const {
   CHECK_GT(total_steps, 0);
   // Correctly rounded, as is a decimal milestone: step 3 of 5 reaches 0.6.
   return At(static_cast<double>(step) / static_cast<double>(total_steps));

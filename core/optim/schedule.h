@@ -30,9 +30,9 @@ struct ScheduleConfig {
   double divide_by = 10.0;
 };
 
-class Schedule {
+class LearningRateSchedule {
  public:
-  static StatusOr<Schedule> Create(const ScheduleConfig& config);
+  static StatusOr<LearningRateSchedule> Create(const ScheduleConfig& config);
 
   // `progress`: the fraction of the training done, 0 before the first step. A
   // milestone counts as passed when progress has reached it.
@@ -43,7 +43,8 @@ class Schedule {
   const ScheduleConfig& config() const { return config_; }
 
  private:
-  explicit Schedule(const ScheduleConfig& config) : config_(config) {}
+  explicit LearningRateSchedule(const ScheduleConfig& config)
+      : config_(config) {}
 
   ScheduleConfig config_;  // "constant": without milestones
 };

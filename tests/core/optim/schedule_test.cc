@@ -8,8 +8,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ScheduleTest, StepDividesAtHalfAndThreeQuarters) {
-  StatusOr<Schedule> schedule = Schedule::Create({.name = "step"});
+TEST(LearningRateScheduleTest, StepDividesAtHalfAndThreeQuarters) {
+  StatusOr<LearningRateSchedule> schedule =
+      LearningRateSchedule::Create({.name = "step"});
   ASSERT_TRUE(schedule.ok());
   EXPECT_EQ(schedule->AtStep(0, 300), 0.1f);
   EXPECT_EQ(schedule->AtStep(149, 300), 0.1f);
@@ -21,8 +22,8 @@ TEST(ScheduleTest, StepDividesAtHalfAndThreeQuarters) {
   EXPECT_EQ(schedule->At(0.5), 0.01f);
 }
 
-TEST(ScheduleTest, DecimalMilestonesAreReachedOnTheirStep) {
-  StatusOr<Schedule> schedule = Schedule::Create(
+TEST(LearningRateScheduleTest, DecimalMilestonesAreReachedOnTheirStep) {
+  StatusOr<LearningRateSchedule> schedule = LearningRateSchedule::Create(
       {.name = "step", .learning_rate = 1.0, .milestones = {0.1, 0.6, 0.7}});
   ASSERT_TRUE(schedule.ok());
   EXPECT_EQ(schedule->AtStep(0, 10), 1.0f);
@@ -32,18 +33,19 @@ TEST(ScheduleTest, DecimalMilestonesAreReachedOnTheirStep) {
   EXPECT_EQ(schedule->AtStep(7, 10), 0.001f);
 }
 
-TEST(ScheduleTest, ConstantStaysWhateverTheMilestones) {
-  StatusOr<Schedule> schedule =
-      Schedule::Create({.name = "constant", .learning_rate = 0.05});
+TEST(LearningRateScheduleTest, ConstantStaysWhateverTheMilestones) {
+  StatusOr<LearningRateSchedule> schedule =
+      LearningRateSchedule::Create({.name = "constant", .learning_rate = 0.05});
   ASSERT_TRUE(schedule.ok());
   for (double progress : {0.0, 0.5, 1.0}) {
     EXPECT_EQ(schedule->At(progress), 0.05f);
   }
 }
 
-TEST(ScheduleTest, ErrorsSayWhatIsExpected) {
+TEST(LearningRateScheduleTest, ErrorsSayWhatIsExpected) {
   auto message = [](const ScheduleConfig& config) {
-    StatusOr<Schedule> schedule = Schedule::Create(config);
+    StatusOr<LearningRateSchedule> schedule =
+        LearningRateSchedule::Create(config);
     EXPECT_EQ(schedule.status().code(), StatusCode::kInvalidArgument);
     return std::string(StdView(schedule.status().message()));
   };
