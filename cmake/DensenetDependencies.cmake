@@ -11,7 +11,11 @@ find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(libxsmm REQUIRED IMPORTED_TARGET libxsmmnoblas)
+pkg_check_modules(libxsmm REQUIRED IMPORTED_TARGET libxsmm)
+# Its BLAS references are never called: the no-BLAS archive satisfies them, and
+# must follow it.
+find_library(XSMM_NOBLAS_LIBRARY xsmmnoblas REQUIRED)
+target_link_libraries(PkgConfig::libxsmm INTERFACE ${XSMM_NOBLAS_LIBRARY})
 pkg_check_modules(libisal REQUIRED IMPORTED_TARGET libisal)
 
 set(DENSENET_WITH_CUDA OFF)
