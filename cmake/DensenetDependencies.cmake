@@ -31,18 +31,11 @@ if(NOT DENSENET_CUDA STREQUAL "OFF")
   endif()
 endif()
 if(DENSENET_WITH_CUDA)
-  # 80 and 90 as machine code, and PTX for what comes later; core/cuda
-  # refuses devices before the first.
+  # 80 and 90 as machine code, and PTX for what comes later.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
   endif()
   enable_language(CUDA)
-  # nvcc knows C++20 since CUDA 12; CMake 3.25 does not know that yet.
-  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
-    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
-    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
-    list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
-  endif()
   find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS}
             REQUIRED)
   find_library(CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} REQUIRED)

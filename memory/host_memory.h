@@ -9,18 +9,28 @@
 #ifndef DENSENET_MEMORY_HOST_MEMORY_H_
 #define DENSENET_MEMORY_HOST_MEMORY_H_
 
-#include "core/counted_memory.h"
+#include <mutex>
+
+#include "core/memory_resource.h"
 
 namespace densenet {
 
-class HostMemory final : public CountedMemory {
+class HostMemory : public MemoryResource {
  public:
   // limit_bytes 0: none.
   explicit HostMemory(int64_t limit_bytes = 0);
+  // CHECKs that everything was returned.
+  ~HostMemory() override;
+
+  Device device() const override { return Device::Cpu(); }
+  StatusOr<void*> Allocate(int64_t bytes) override;
+  void Deallocate(void* p, int64_t bytes) override;
+  MemoryStats stats() const override;
+  void ResetPeak() override;
 
  private:
-  StatusOr<void*> SystemAllocate(int64_t bytes) override;
-  void SystemDeallocate(void* p, int64_t bytes) override;
+  mutable std::mutex mutex_;
+  MemoryStats stats_;
 };
 
 }  // namespace densenet
