@@ -10,13 +10,8 @@ find_package(hwy REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(libxsmm REQUIRED IMPORTED_TARGET libxsmm)
-# Its BLAS references are never called: the no-BLAS archive satisfies them, and
-# must follow it.
-find_library(XSMM_NOBLAS_LIBRARY xsmmnoblas REQUIRED)
-target_link_libraries(PkgConfig::libxsmm INTERFACE ${XSMM_NOBLAS_LIBRARY})
-pkg_check_modules(libisal REQUIRED IMPORTED_TARGET libisal)
+find_package(Libxsmm REQUIRED)
+find_package(Libisal REQUIRED)
 
 set(DENSENET_WITH_CUDA OFF)
 if(NOT DENSENET_CUDA STREQUAL "OFF")
@@ -31,11 +26,18 @@ if(NOT DENSENET_CUDA STREQUAL "OFF")
   endif()
 endif()
 if(DENSENET_WITH_CUDA)
-  # 80 and 90 as machine code, and PTX for what comes later.
+  # 80 and 90 as machine code, and PTX for what comes later; core/cuda
+  # refuses devices before the first.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
   endif()
   enable_language(CUDA)
+  # nvcc knows C++20 since CUDA 12; CMake 3.25 does not know that yet.
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
+  endif()
   find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS}
             REQUIRED)
   find_library(CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} REQUIRED)

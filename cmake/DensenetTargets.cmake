@@ -2,7 +2,7 @@
 #
 # A file's name says when it is built: every .cc below the folder, but
 #   *_cuda.cu, *_cuda.cc, cuda/*   only with the CUDA backend,
-#   cuda/no_cuda.cc                only without it.
+#   no_cuda.cc (in any folder)     only without it.
 function(densenet_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
        ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -10,11 +10,12 @@ function(densenet_library name)
        ${CMAKE_CURRENT_SOURCE_DIR}/*.cu
        ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cc
        ${CMAKE_CURRENT_SOURCE_DIR}/cuda/*.cc)
-  file(GLOB no_cuda_sources CONFIGURE_DEPENDS
-       ${CMAKE_CURRENT_SOURCE_DIR}/cuda/no_cuda.cc)
+  file(GLOB_RECURSE no_cuda_sources CONFIGURE_DEPENDS
+       ${CMAKE_CURRENT_SOURCE_DIR}/no_cuda.cc)
   file(GLOB main_sources CONFIGURE_DEPENDS
        ${CMAKE_CURRENT_SOURCE_DIR}/*main.cc)
-  list(REMOVE_ITEM sources ${cuda_sources} ${main_sources} "")
+  list(REMOVE_ITEM sources ${cuda_sources} ${no_cuda_sources}
+       ${main_sources} "")
   list(REMOVE_ITEM cuda_sources ${no_cuda_sources} "")
   if(DENSENET_WITH_CUDA)
     list(APPEND sources ${cuda_sources})
@@ -31,9 +32,15 @@ function(densenet_library name)
   target_link_libraries(densenet_${name}
     PUBLIC ${ARGN} PRIVATE $<BUILD_INTERFACE:densenet_options>)
   if(DENSENET_WITH_CUDA)
-    # CMake 3.25 ignores CUDA standard 20.
-    target_compile_options(densenet_${name} PRIVATE
-      $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --expt-relaxed-constexpr
-        -Werror=all-warnings -Xcompiler=-Wall>)
+    target_link_libraries(densenet_${name} PRIVATE CUDA::cudart)
+    densenet_cuda_options(densenet_${name})
   endif()
+endfunction()
+
+# densenet_cuda_options(TARGET): how our .cu files are compiled. Device code,
+# like host code, fuses a multiply-add only where one is written.
+function(densenet_cuda_options target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false -Werror=all-warnings
+      -Xcompiler=-Wall,-Wextra,-Werror,-ffp-contract=off>)
 endfunction()

@@ -1,7 +1,6 @@
 // core/device.h
 //
-// Names a device: "cpu", or "cuda:0" for the first card; "cuda" means that one
-// too.
+// Names a device: "cpu", or "cuda:0" for the first card.
 
 #ifndef DENSENET_CORE_DEVICE_H_
 #define DENSENET_CORE_DEVICE_H_
@@ -21,7 +20,7 @@ struct Device {
 
   static Device Cpu() { return {}; }
   static Device Cuda(int index) { return {DeviceType::kCuda, index}; }
-  // Errors  InvalidArgument  not "cpu", "cuda" or "cuda:<index>"
+  // Errors  InvalidArgument  not "cpu" or "cuda:<index>"
   static StatusOr<Device> Parse(std::string_view text);
 
   bool is_cpu() const { return type == DeviceType::kCpu; }

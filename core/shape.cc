@@ -47,8 +47,7 @@ Shape PackedStrides(const Shape& shape) {
   int64_t stride = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     strides.set_dim(axis, stride);
-    CHECK(!__builtin_mul_overflow(stride, shape.dim(axis), &stride))
-        << shape.ToString() << " has more elements than int64 counts";
+    stride *= shape.dim(axis);
   }
   return strides;
 }

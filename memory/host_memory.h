@@ -9,28 +9,18 @@
 #ifndef DENSENET_MEMORY_HOST_MEMORY_H_
 #define DENSENET_MEMORY_HOST_MEMORY_H_
 
-#include <mutex>
-
-#include "core/memory_resource.h"
+#include "core/counted_memory.h"
 
 namespace densenet {
 
-class HostMemory : public MemoryResource {
+class HostMemory final : public CountedMemory {
  public:
   // limit_bytes 0: none.
   explicit HostMemory(int64_t limit_bytes = 0);
-  // CHECKs that everything was returned.
-  ~HostMemory() override;
-
-  Device device() const override { return Device::Cpu(); }
-  StatusOr<void*> Allocate(int64_t bytes) override;
-  void Deallocate(void* p, int64_t bytes) override;
-  MemoryStats stats() const override;
-  void ResetPeak() override;
 
  private:
-  mutable std::mutex mutex_;
-  MemoryStats stats_;
+  StatusOr<void*> SystemAllocate(int64_t bytes) override;
+  void SystemDeallocate(void* p, int64_t bytes) override;
 };
 
 }  // namespace densenet
