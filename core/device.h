@@ -1,6 +1,7 @@
 // core/device.h
 //
-// Names a device: "cpu", or "cuda:0" for the first card.
+// Names a device: "cpu", or "cuda:0" for the first card; "cuda" means that one
+// too.
 
 #ifndef DENSENET_CORE_DEVICE_H_
 #define DENSENET_CORE_DEVICE_H_
@@ -20,7 +21,7 @@ struct Device {
 
   static Device Cpu() { return {}; }
   static Device Cuda(int index) { return {DeviceType::kCuda, index}; }
-  // Errors  InvalidArgument  not "cpu" or "cuda:<index>"
+  // Errors  InvalidArgument  not "cpu", "cuda" or "cuda:<index>"
   static StatusOr<Device> Parse(std::string_view text);
 
   bool is_cpu() const { return type == DeviceType::kCpu; }

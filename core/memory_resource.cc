@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 namespace densenet {
 
 Status OutOfMemory(std::string_view resource, int64_t requested_bytes,

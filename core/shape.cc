@@ -47,7 +47,8 @@ Shape PackedStrides(const Shape& shape) {
   int64_t stride = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     strides.set_dim(axis, stride);
-    stride *= shape.dim(axis);
+    CHECK(!__builtin_mul_overflow(stride, shape.dim(axis), &stride))
+        << shape.ToString() << " has more elements than int64 counts";
   }
   return strides;
 }

@@ -22,12 +22,20 @@ bool BasicTensorView<kConst>::IsRowStrided() const {
   if (rank() == 0) return true;
   if (dim(-1) != 1 && stride(-1) != 1) return false;
   const int64_t row = row_stride();
+  if (row < dim(-1) && rows() > 1) return false;
   int64_t expected = row;
   for (int axis = rank() - 2; axis >= 0; --axis) {
     if (dim(axis) != 1 && stride(axis) != expected) return false;
     expected *= dim(axis);
   }
   return true;
+}
+
+template <bool kConst>
+int64_t BasicTensorView<kConst>::rows() const {
+  int64_t rows = 1;
+  for (int axis = rank() - 2; axis >= 0; --axis) rows *= dim(axis);
+  return rows;
 }
 
 template <bool kConst>
@@ -50,7 +58,9 @@ BasicTensorView<kConst> BasicTensorView<kConst>::Slice(int axis, int64_t begin,
       << ToString();
   Shape shape = shape_;
   shape.set_dim(axis, end - begin);
-  const int64_t offset_bytes = begin * stride(axis) * SizeOf(dtype_);
+  // No arithmetic on null: it is undefined.
+  const int64_t offset_bytes =
+      data_ == nullptr ? 0 : begin * stride(axis) * SizeOf(dtype_);
   using Byte = std::conditional_t<kConst, const char, char>;
   return BasicTensorView(static_cast<Byte*>(data_) + offset_bytes, dtype_,
                          shape, strides_, device_);

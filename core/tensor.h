@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "core/device.h"
 #include "core/dtype.h"
@@ -72,15 +73,17 @@ class BasicTensorView {
   // Elements stand one after the other in row-major order.
   bool IsPacked() const;
   // All axes but the innermost collapse into equally spaced rows of adjacent
-  // elements: a (rows x C) matrix with leading dimension row_stride().
+  // elements that do not overlap: a (rows x C) matrix with leading dimension
+  // row_stride() >= C.
   bool IsRowStrided() const;
-  // elems() / dim(-1); the extent of the collapsed rows.
-  int64_t rows() const { return rank() == 0 ? 1 : shape_.elems() / dim(-1); }
+  // The product of all extents but the innermost; 1 for rank 0 and 1.
+  int64_t rows() const;
   // The distance of two rows of an IsRowStrided() view.
   int64_t row_stride() const;
 
   // The elements [begin, end) of one axis; nothing is copied.
-  // CHECKs the bounds: ops that take them from users validate first.
+  // CHECKs the bounds: ops that take them from users validate first. A view of
+  // a null pointer, which describes a tensor without bytes, stays one.
   BasicTensorView Slice(int axis, int64_t begin, int64_t end) const;
   // The same elements of a packed view in another shape.
   BasicTensorView Reshaped(const Shape& shape) const;
@@ -117,7 +120,8 @@ class Tensor {
 
   // Contents are undefined.
   // Errors  ResourceExhausted  the resource has no room
-  //         InvalidArgument    a negative extent
+  //         InvalidArgument    a negative extent, or more bytes than int64
+  //                            counts
   static StatusOr<Tensor> Empty(MemoryResource& resource, DType dtype,
                                 const Shape& shape);
   // Host resources only.

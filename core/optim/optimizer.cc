@@ -5,8 +5,9 @@
 #include <glog/logging.h>
 
 #include <array>
+#include <limits>
 
-#include "core/chunks.h"
+#include "core/cpu/chunks.h"
 #include "core/optim/momentum.h"
 #include "core/optim/nesterov.h"
 #include "core/optim/sgd.h"
@@ -27,6 +28,9 @@ constexpr Entry kOptimizers[] = {
 
 // More slots than any method needs; keeps Update free of allocations.
 constexpr int kMaxSlots = 4;
+
+// Elements that are worth handing to a thread: 64 KiB of each array.
+constexpr int64_t kChunkElems = 16384;
 
 Status CheckConfig(const OptimizerConfig& config) {
   if (!(config.momentum >= 0.0f && config.momentum < 1.0f)) {
@@ -66,16 +70,18 @@ void Optimizer::Update(const Context& ctx, float learning_rate,
   CHECK_EQ(gradient.size(), count);
   CHECK_EQ(slots.size(), static_cast<size_t>(this->slots()));
   for (const absl::Span<float>& slot : slots) CHECK_EQ(slot.size(), count);
-  ForEachChunk(ctx.threads(), static_cast<int64_t>(count), kChunkElems,
-               [&](int64_t begin, int64_t end, int64_t) {
-                 std::array<float*, kMaxSlots> at{};
-                 for (size_t i = 0; i < slots.size(); ++i) {
-                   at[i] = slots[i].data() + begin;
-                 }
-                 UpdateChunk(learning_rate, end - begin, value.data() + begin,
-                             gradient.data() + begin,
-                             absl::MakeConstSpan(at.data(), slots.size()));
-               });
+  const FixedChunks chunks(static_cast<int64_t>(count), kChunkElems,
+                           std::numeric_limits<int64_t>::max());
+  ParallelForChunks(
+      ctx.threads(), chunks, [&](const Chunk& chunk, int64_t, int) {
+        std::array<float*, kMaxSlots> at{};
+        for (size_t i = 0; i < slots.size(); ++i) {
+          at[i] = slots[i].data() + chunk.begin;
+        }
+        UpdateChunk(learning_rate, chunk.size(), value.data() + chunk.begin,
+                    gradient.data() + chunk.begin,
+                    absl::MakeConstSpan(at.data(), slots.size()));
+      });
 }
 
 std::vector<std::string> OptimizerNames() {

@@ -66,6 +66,11 @@ ConstTensorView TestTensor::view() const {
   return ConstTensorView(storage_.data(), DType::kFloat32, shape_, Strides());
 }
 
+TensorView TestTensor::storage() {
+  return TensorView(storage_.data(), DType::kFloat32,
+                    {static_cast<int64_t>(storage_.size())});
+}
+
 float& TestTensor::at(int64_t i) { return storage_[Offset(i)]; }
 float TestTensor::at(int64_t i) const { return storage_[Offset(i)]; }
 

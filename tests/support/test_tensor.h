@@ -29,6 +29,8 @@ class TestTensor {
   TensorView view();
   ConstTensorView view() const;
   ConstTensorView const_view() const { return view(); }
+  // Everything it holds, gaps too, as one vector; to copy between devices.
+  TensorView storage();
   // Element i in row-major order of the shape, ignoring gaps.
   float& at(int64_t i);
   float at(int64_t i) const;

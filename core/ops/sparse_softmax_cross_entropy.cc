@@ -1,0 +1,64 @@
+#include "core/ops/sparse_softmax_cross_entropy.h"
+
+#include <fmt/format.h>
+
+#include "core/ops/sparse_softmax_cross_entropy_cpu.h"
+#include "core/ops/operands.h"
+
+namespace densenet {
+namespace {
+
+Status CheckInputs(const Context& ctx, std::string_view op,
+                   ConstTensorView logits, ConstTensorView labels) {
+  RETURN_IF_ERROR(CheckRowOperands(ctx, op, {{"logits", logits}}));
+  RETURN_IF_ERROR(CheckOperands(ctx, op, DType::kInt32, {{"labels", labels}}));
+  RETURN_IF_ERROR(CheckCpu(ctx, op));
+  if (logits.rank() != 2) {
+    return InvalidArgument(fmt::format("{}: logits is {}, expected (N, C)", op,
+                                       logits.shape().ToString()));
+  }
+  RETURN_IF_ERROR(CheckShape(op, {"labels", labels}, {logits.dim(0)}));
+  const int32_t* label = labels.data<int32_t>();
+  const int64_t classes = logits.dim(1);
+  for (int64_t n = 0; n < labels.dim(0); ++n) {
+    const int32_t value = label[n * labels.stride(0)];
+    if (value < 0 || value >= classes) {
+      return InvalidArgument(fmt::format(
+          "{}: label {} of row {} is out of range: logits {} have classes 0 to "
+          "{}",
+          op, value, n, logits.shape().ToString(), classes - 1));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status SparseSoftmaxCrossEntropy(const Context& ctx, ConstTensorView logits,
+                                 ConstTensorView labels, TensorView losses) {
+  constexpr std::string_view kName = "SparseSoftmaxCrossEntropy";
+  RETURN_IF_ERROR(CheckInputs(ctx, kName, logits, labels));
+  RETURN_IF_ERROR(
+      CheckOperands(ctx, kName, DType::kFloat32, {{"losses", losses}}));
+  RETURN_IF_ERROR(CheckShape(kName, {"losses", losses}, labels.shape()));
+  SparseSoftmaxCrossEntropyCpu(ctx, logits, labels, losses);
+  return OkStatus();
+}
+
+Status SparseSoftmaxCrossEntropyBackward(const Context& ctx,
+                                         ConstTensorView logits,
+                                         ConstTensorView labels,
+                                         ConstTensorView dlosses,
+                                         TensorView dlogits) {
+  constexpr std::string_view kName = "SparseSoftmaxCrossEntropyBackward";
+  RETURN_IF_ERROR(CheckInputs(ctx, kName, logits, labels));
+  RETURN_IF_ERROR(
+      CheckOperands(ctx, kName, DType::kFloat32, {{"dlosses", dlosses}}));
+  RETURN_IF_ERROR(CheckRowOperands(ctx, kName, {{"dlogits", dlogits}}));
+  RETURN_IF_ERROR(CheckShape(kName, {"dlosses", dlosses}, labels.shape()));
+  RETURN_IF_ERROR(CheckShape(kName, {"dlogits", dlogits}, logits.shape()));
+  SparseSoftmaxCrossEntropyBackwardCpu(ctx, logits, labels, dlosses, dlogits);
+  return OkStatus();
+}
+
+}  // namespace densenet

@@ -1,0 +1,39 @@
+// core/ops/sparse_softmax_cross_entropy.h
+//
+// The cross-entropy of softmax(logits) against one class per row:
+// losses[n] = log(sum_c exp(logits[n, c])) - logits[n, labels[n]].
+//
+// Shapes    logits, dlogits (N, C), row-strided; labels, losses, dlosses (N),
+//           any stride: dlosses of stride 0 is one factor for all rows, 1 / N
+//           for the gradient of the mean loss
+// Types     labels int32 in [0, C); the others float32
+// Memory    scratch: 0 bytes; dlogits may be logits
+// Stream    CPU; Unimplemented elsewhere
+// Errors    InvalidArgument  a label out of range (names label and row; nothing
+//                            is written); shapes, types, strides or device
+// Numerics  sums of C terms in float64; never overflows
+// Threads   safe for different Contexts; bitwise equal for every thread count
+
+#ifndef DENSENET_CORE_OPS_SPARSE_SOFTMAX_CROSS_ENTROPY_H_
+#define DENSENET_CORE_OPS_SPARSE_SOFTMAX_CROSS_ENTROPY_H_
+
+#include "core/context.h"
+#include "core/status.h"
+#include "core/tensor.h"
+
+namespace densenet {
+
+// One loss per row; ReduceMean gives their mean.
+Status SparseSoftmaxCrossEntropy(const Context& ctx, ConstTensorView logits,
+                                 ConstTensorView labels, TensorView losses);
+
+// dlogits[n, c] = (softmax(logits)[n, c] - [c = labels[n]]) * dlosses[n]
+Status SparseSoftmaxCrossEntropyBackward(const Context& ctx,
+                                         ConstTensorView logits,
+                                         ConstTensorView labels,
+                                         ConstTensorView dlosses,
+                                         TensorView dlogits);
+
+}  // namespace densenet
+
+#endif  // DENSENET_CORE_OPS_SPARSE_SOFTMAX_CROSS_ENTROPY_H_
