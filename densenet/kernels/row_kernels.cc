@@ -226,6 +226,26 @@ void AddRowsImpl(int64_t rows, int64_t channels, const float* x, int64_t ldx,
   }
 }
 
+void SumRowsImpl(int64_t rows, int64_t channels, const float* x, int64_t ldx,
+                 float* sum) {
+  const int64_t lanes = FloatLanes();
+  ForEachChannelGroup(channels, [&](auto group, int64_t c, int64_t n) {
+    constexpr int kVecs = decltype(group)::value;
+    FloatVec total[kVecs];
+    for (int v = 0; v < kVecs; ++v) {
+      total[v] = LoadFirst(sum + c + v * lanes, n);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int v = 0; v < kVecs; ++v) {
+        total[v] = hn::Add(total[v], LoadFirst(x + r * ldx + c + v * lanes, n));
+      }
+    }
+    for (int v = 0; v < kVecs; ++v) {
+      StoreFirst(total[v], sum + c + v * lanes, n);
+    }
+  });
+}
+
 void AveragePoolRowImpl(int64_t width, int64_t channels, const float* x0,
                         const float* x1, int64_t ldx, float* y, int64_t ldy) {
   const int64_t lanes = FloatLanes();
@@ -258,6 +278,7 @@ HWY_EXPORT(MaskedScaleRowsImpl);
 HWY_EXPORT(BatchNormInputRowsImpl);
 HWY_EXPORT(BatchNormInputAddRowsImpl);
 HWY_EXPORT(AddRowsImpl);
+HWY_EXPORT(SumRowsImpl);
 HWY_EXPORT(AveragePoolRowImpl);
 
 void AffineReluRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
@@ -326,6 +347,11 @@ void CopyRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
   for (int64_t r = 0; r < rows; ++r) {
     std::memcpy(y + r * ldy, x + r * ldx, channels * sizeof(float));
   }
+}
+
+void SumRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
+             float* sum) {
+  HWY_DYNAMIC_DISPATCH(SumRowsImpl)(rows, channels, x, ldx, sum);
 }
 
 void AveragePoolRow(int64_t width, int64_t channels, const float* x0,

@@ -78,6 +78,10 @@ void AddRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
 void CopyRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
               float* y, int64_t ldy);
 
+// sum[c] += the column sums of x, rows in order.
+void SumRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
+             float* sum);
+
 // y(q) = 1/4 of the sum of x at pixels (2q, 2q + 1) of two image rows: 2x2
 // average pooling of one output row, `width` pixels. x0 and x1 are the rows.
 void AveragePoolRow(int64_t width, int64_t channels, const float* x0,
