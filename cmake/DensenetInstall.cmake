@@ -12,7 +12,7 @@ foreach(folder IN ITEMS core memory parallel densenet)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/densenet
     FILES_MATCHING PATTERN "*.h"
-    REGEX "/core/(cpu|cuda)$" EXCLUDE
+    REGEX "/core/cuda$" EXCLUDE
     REGEX "/densenet/(cli|kernels)$" EXCLUDE
     REGEX "(_cpu|_cuda|_backends|-inl)\\.h$" EXCLUDE)
 endforeach()
