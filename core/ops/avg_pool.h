@@ -28,7 +28,7 @@ namespace densenet {
 // What the sum under a window is divided by.
 enum class AvgPoolDivisor {
   kExcludePadding,  // elements of the image under the window (TensorFlow)
-  kIncludePadding,  // all elements of the window that are image or padding
+  kIncludePadding,  // window_h * window_w
 };
 
 StatusOr<Shape> AvgPoolOutputShape(const Shape& x, const PoolParams& params);

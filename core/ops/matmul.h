@@ -5,7 +5,6 @@
 //
 // Shapes    op(a) (M, K), op(b) (K, N), y (M, N): row-strided views of rank 2.
 //           A transposed operand is stored as (K, M) or (N, K).
-//           K = 0 is an empty sum.
 // Types     float32
 // Memory    y overlaps no input; scratch is `workspace`, aligned to
 //           kAlignmentBytes and at least MatMulWorkspaceBytes(...) bytes (which

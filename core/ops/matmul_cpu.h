@@ -1,0 +1,24 @@
+// core/ops/matmul_cpu.h
+//
+// The CPU backend of matmul.h; inputs are validated.
+
+#ifndef DENSENET_CORE_OPS_MATMUL_CPU_H_
+#define DENSENET_CORE_OPS_MATMUL_CPU_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "core/context.h"
+#include "core/ops/matmul.h"
+#include "core/tensor.h"
+
+namespace densenet {
+
+int64_t MatMulWorkspaceBytesCpu(ConstTensorView b, const MatMulParams& params);
+void MatMulCpu(const Context& ctx, ConstTensorView a, ConstTensorView b,
+               const MatMulParams& params, TensorView y,
+               absl::Span<char> workspace);
+
+}  // namespace densenet
+
+#endif  // DENSENET_CORE_OPS_MATMUL_CPU_H_
