@@ -48,7 +48,7 @@ class Step {
 
  private:
   friend class Schedule;
-  const char* const* addresses_ = nullptr;
+  char* const* addresses_ = nullptr;
 };
 
 struct Task {
