@@ -198,7 +198,7 @@ BufferId BottleneckLayer::AddNormalizeTask(StepBuilder& builder, bool forward,
   const Context& ctx = builder.ctx();
   builder.Add(name_ + ".norm2.normalize",
               forward ? "forward normalize" : "backward normalize",
-              {b, z, coefficients_}, [this, b, z, &ctx](const Step& step) {
+              {b, coefficients_, z}, [this, b, z, &ctx](const Step& step) {
                 NormalizePass(ctx, BottleneckShape(step.images),
                               Conv2Rows(step, b, BufferId()),
                               step.Data<float>(z), bottleneck_);

@@ -136,7 +136,7 @@ BufferId ImageNetStem::AddNormalizeTask(StepBuilder& builder, bool forward) {
   const Context& ctx = builder.ctx();
   builder.Add("features.norm0.normalize",
               forward ? "forward normalize" : "backward normalize",
-              {y_, z, coefficients_}, [this, z, &ctx](const Step& step) {
+              {y_, coefficients_, z}, [this, z, &ctx](const Step& step) {
                 NormalizePass(ctx, {step.images, pixels(), channels_},
                               {step.Data<float>(y_), channels_,
                                At(step, kScale), At(step, kShift)},

@@ -1,13 +1,13 @@
 #include "densenet/network.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "core/random.h"
 #include "memory/host_memory.h"
@@ -42,9 +42,8 @@ StepOutcome RunSteps(const ModelConfig& config, Strategy strategy,
   CHECK(ctx.ok());
   HostMemory parameters_memory;
   HostMemory memory;
-  auto store =
-      ParameterStore::Create(parameters_memory, ParameterSpecs(config),
-                             StatisticsSpecs(config), /*slots=*/0);
+  auto store = ParameterStore::Create(parameters_memory, ParameterSpecs(config),
+                                      StatisticsSpecs(config), /*slots=*/0);
   CHECK(store.ok());
   (*store)->Initialize(7);
   Network::Options options;
