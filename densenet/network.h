@@ -94,6 +94,7 @@ class Network {
                             absl::Span<const int32_t> labels, uint64_t seed,
                             uint32_t step);
 
+  const Context& ctx_;
   const ModelConfig config_;
   const Options options_;
   ParameterStore& store_;

@@ -9,8 +9,7 @@ namespace densenet {
 namespace {
 
 constexpr Strategy kAll[] = {Strategy::kNaive, Strategy::kSharedConcat,
-                             Strategy::kRecomputeBn, Strategy::kFused,
-                             Strategy::kFeaturesOnly};
+                             Strategy::kRecomputeBn};
 
 }  // namespace
 
@@ -24,24 +23,8 @@ std::string_view Name(Strategy strategy) {
       return "shared-concat";
     case Strategy::kRecomputeBn:
       return "recompute-bn";
-    case Strategy::kFused:
-      return "fused";
-    case Strategy::kFeaturesOnly:
-      return "features-only";
   }
   return "unknown";
-}
-
-StrategyTraits TraitsOf(Strategy strategy) {
-  StrategyTraits traits;
-  traits.copies_concatenation = strategy == Strategy::kNaive;
-  traits.keeps_normalized =
-      strategy == Strategy::kNaive || strategy == Strategy::kSharedConcat;
-  traits.materializes_normalized =
-      traits.keeps_normalized || strategy == Strategy::kRecomputeBn;
-  traits.keeps_bottleneck = strategy != Strategy::kFeaturesOnly;
-  traits.defers_correction = !traits.materializes_normalized;
-  return traits;
 }
 
 StatusOr<Strategy> ParseStrategy(std::string_view name) {

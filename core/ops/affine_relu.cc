@@ -1,7 +1,6 @@
 #include "core/ops/affine_relu.h"
 
-#include "core/ops/affine_relu_cpu.h"
-#include "core/ops/affine_relu_cuda.h"
+#include "core/ops/affine_relu_backends.h"
 #include "core/ops/checks.h"
 
 namespace densenet {
@@ -17,9 +16,8 @@ Status AffineRelu(const Context& ctx, ConstTensorView x, ConstTensorView s,
   RETURN_IF_ERROR(CheckShape(kOp, "y", y, x.shape()));
   RETURN_IF_ERROR(CheckChannelVector(kOp, "s", ctx, s, x.dim(-1)));
   RETURN_IF_ERROR(CheckChannelVector(kOp, "t", ctx, t, x.dim(-1)));
-  if (ctx.device().is_cuda()) return AffineReluCuda(ctx, x, s, t, y);
-  AffineReluCpu(ctx, x, s, t, y);
-  return OkStatus();
+  return ctx.device().is_cuda() ? cuda::AffineRelu(ctx, x, s, t, y)
+                                : cpu::AffineRelu(ctx, x, s, t, y);
 }
 
 }  // namespace densenet

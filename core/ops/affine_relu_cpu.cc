@@ -1,10 +1,7 @@
-#include "core/ops/affine_relu_cpu.h"
-
 #include <algorithm>
-#include <cstdint>
 
-#include "core/cpu/chunks.h"
 #include "core/ops/affine_relu.h"
+#include "core/ops/affine_relu_backends.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/ops/affine_relu_cpu.cc"
@@ -12,7 +9,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace densenet::HWY_NAMESPACE {
+namespace densenet::cpu::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -45,29 +42,29 @@ void AffineReluRows(ConstTensorView x, const float* s, const float* t,
   }
 }
 
-}  // namespace densenet::HWY_NAMESPACE
+}  // namespace densenet::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace densenet {
+namespace densenet::cpu {
 
 HWY_EXPORT(AffineReluRows);
 
-void AffineReluCpu(const Context& ctx, ConstTensorView x, ConstTensorView s,
-                   ConstTensorView t, TensorView y) {
-  // 64 KiB read: a few times the cost of handing a chunk to a thread.
+Status AffineRelu(const Context& ctx, ConstTensorView x, ConstTensorView s,
+                  ConstTensorView t, TensorView y) {
+  // A chunk is a few times the cost of handing it out (64 KiB read).
   constexpr int64_t kChunkElems = 16 << 10;
-  constexpr int64_t kMaxChunks = int64_t{1} << 20;
-  const FixedChunks chunks(
-      x.rows(), std::max<int64_t>(1, kChunkElems / x.dim(-1)), kMaxChunks);
+  const int64_t rows = x.rows();
+  const int64_t chunk = std::max<int64_t>(1, kChunkElems / x.dim(-1));
   const float* scale = s.data<float>();
   const float* offset = t.data<float>();
-  ParallelForChunks(ctx.threads(), chunks,
-                    [&](const Chunk& rows, int64_t /*index*/, int /*thread*/) {
-                      HWY_DYNAMIC_DISPATCH(AffineReluRows)
-                      (x, scale, offset, rows.begin, rows.end, y);
-                    });
+  ctx.threads().ParallelFor(
+      (rows + chunk - 1) / chunk, [&](int64_t item, int /*thread*/) {
+        HWY_DYNAMIC_DISPATCH(AffineReluRows)
+        (x, scale, offset, item * chunk, std::min(rows, (item + 1) * chunk), y);
+      });
+  return OkStatus();
 }
 
-}  // namespace densenet
+}  // namespace densenet::cpu
 #endif  // HWY_ONCE

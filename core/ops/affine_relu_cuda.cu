@@ -1,10 +1,9 @@
-#include "core/ops/affine_relu_cuda.h"
-
 #include "core/cuda/grid.h"
 #include "core/cuda/launch.h"
 #include "core/ops/affine_relu.h"
+#include "core/ops/affine_relu_backends.h"
 
-namespace densenet {
+namespace densenet::cuda {
 namespace {
 
 constexpr int kBlock = 256;
@@ -36,8 +35,8 @@ __global__ void __launch_bounds__(kBlock)
 
 }  // namespace
 
-Status AffineReluCuda(const Context& ctx, ConstTensorView x, ConstTensorView s,
-                      ConstTensorView t, TensorView y) {
+Status AffineRelu(const Context& ctx, ConstTensorView x, ConstTensorView s,
+                  ConstTensorView t, TensorView y) {
   const AffineReluArgs args{
       .x = x.data<float>(),
       .s = s.data<float>(),
@@ -55,4 +54,4 @@ Status AffineReluCuda(const Context& ctx, ConstTensorView x, ConstTensorView s,
                 AffineReluKernel, args);
 }
 
-}  // namespace densenet
+}  // namespace densenet::cuda
