@@ -12,10 +12,9 @@ function(densenet_library name)
        ${CMAKE_CURRENT_SOURCE_DIR}/cuda/*.cc)
   file(GLOB_RECURSE no_cuda_sources CONFIGURE_DEPENDS
        ${CMAKE_CURRENT_SOURCE_DIR}/no_cuda.cc)
-  file(GLOB main_sources CONFIGURE_DEPENDS
-       ${CMAKE_CURRENT_SOURCE_DIR}/*main.cc)
-  list(REMOVE_ITEM sources ${cuda_sources} ${no_cuda_sources}
-       ${main_sources} "")
+  # A program's main() in the library would run in place of the tests'.
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  list(REMOVE_ITEM sources ${cuda_sources} ${no_cuda_sources} "")
   list(REMOVE_ITEM cuda_sources ${no_cuda_sources} "")
   if(DENSENET_WITH_CUDA)
     list(APPEND sources ${cuda_sources})

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <ostream>
 #include <string>
 
 #include "absl/types/span.h"
@@ -44,6 +45,9 @@ class Shape {
 
   // "(64, 32, 32, 24)"
   std::string ToString() const;
+  friend std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+    return out << shape.ToString();
+  }
 
  private:
   std::array<int64_t, kMaxRank> dims_{};

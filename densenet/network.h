@@ -94,7 +94,6 @@ class Network {
                             absl::Span<const int32_t> labels, uint64_t seed,
                             uint32_t step);
 
-  const Context& ctx_;
   const ModelConfig config_;
   const Options options_;
   ParameterStore& store_;

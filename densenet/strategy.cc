@@ -9,7 +9,8 @@ namespace densenet {
 namespace {
 
 constexpr Strategy kAll[] = {Strategy::kNaive, Strategy::kSharedConcat,
-                             Strategy::kRecomputeBn};
+                             Strategy::kRecomputeBn, Strategy::kFused,
+                             Strategy::kFeaturesOnly};
 
 }  // namespace
 
@@ -23,8 +24,24 @@ std::string_view Name(Strategy strategy) {
       return "shared-concat";
     case Strategy::kRecomputeBn:
       return "recompute-bn";
+    case Strategy::kFused:
+      return "fused";
+    case Strategy::kFeaturesOnly:
+      return "features-only";
   }
   return "unknown";
+}
+
+StrategyTraits TraitsOf(Strategy strategy) {
+  StrategyTraits traits;
+  traits.copies_concatenation = strategy == Strategy::kNaive;
+  traits.keeps_normalized =
+      strategy == Strategy::kNaive || strategy == Strategy::kSharedConcat;
+  traits.materializes_normalized =
+      traits.keeps_normalized || strategy == Strategy::kRecomputeBn;
+  traits.keeps_bottleneck = strategy != Strategy::kFeaturesOnly;
+  traits.defers_correction = !traits.materializes_normalized;
+  return traits;
 }
 
 StatusOr<Strategy> ParseStrategy(std::string_view name) {

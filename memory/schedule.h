@@ -48,7 +48,7 @@ class Step {
 
  private:
   friend class Schedule;
-  const char* const* addresses_ = nullptr;
+  char* const* addresses_ = nullptr;
 };
 
 struct Task {
@@ -81,6 +81,8 @@ class Schedule {
   void set_observer(Observer observer) { observer_ = std::move(observer); }
 
   const std::vector<Task>& tasks() const { return tasks_; }
+  // Where a buffer lies after Bind; for observers that look at results.
+  const void* Address(BufferId id) const { return addresses_[id.index]; }
 
  private:
   void Poison(int64_t task, bool before) const;

@@ -1,6 +1,7 @@
 #include "core/ops/affine_relu.h"
 
-#include "core/ops/affine_relu_backends.h"
+#include "core/ops/affine_relu_cpu.h"
+#include "core/ops/affine_relu_cuda.h"
 #include "core/ops/checks.h"
 
 namespace densenet {
@@ -16,8 +17,9 @@ Status AffineRelu(const Context& ctx, ConstTensorView x, ConstTensorView s,
   RETURN_IF_ERROR(CheckShape(kOp, "y", y, x.shape()));
   RETURN_IF_ERROR(CheckChannelVector(kOp, "s", ctx, s, x.dim(-1)));
   RETURN_IF_ERROR(CheckChannelVector(kOp, "t", ctx, t, x.dim(-1)));
-  return ctx.device().is_cuda() ? cuda::AffineRelu(ctx, x, s, t, y)
-                                : cpu::AffineRelu(ctx, x, s, t, y);
+  if (ctx.device().is_cuda()) return AffineReluCuda(ctx, x, s, t, y);
+  AffineReluCpu(ctx, x, s, t, y);
+  return OkStatus();
 }
 
 }  // namespace densenet

@@ -1,7 +1,10 @@
-#include <algorithm>
+#include "core/ops/affine_relu_cpu.h"
 
+#include <algorithm>
+#include <cstdint>
+
+#include "core/cpu/chunks.h"
 #include "core/ops/affine_relu.h"
-#include "core/ops/affine_relu_backends.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/ops/affine_relu_cpu.cc"
@@ -9,7 +12,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace densenet::cpu::HWY_NAMESPACE {
+namespace densenet::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -42,29 +45,29 @@ void AffineReluRows(ConstTensorView x, const float* s, const float* t,
   }
 }
 
-}  // namespace densenet::cpu::HWY_NAMESPACE
+}  // namespace densenet::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace densenet::cpu {
+namespace densenet {
 
 HWY_EXPORT(AffineReluRows);
 
-Status AffineRelu(const Context& ctx, ConstTensorView x, ConstTensorView s,
-                  ConstTensorView t, TensorView y) {
-  // A chunk is a few times the cost of handing it out (64 KiB read).
+void AffineReluCpu(const Context& ctx, ConstTensorView x, ConstTensorView s,
+                   ConstTensorView t, TensorView y) {
+  // 64 KiB read: a few times the cost of handing a chunk to a thread.
   constexpr int64_t kChunkElems = 16 << 10;
-  const int64_t rows = x.rows();
-  const int64_t chunk = std::max<int64_t>(1, kChunkElems / x.dim(-1));
+  constexpr int64_t kMaxChunks = int64_t{1} << 20;
+  const FixedChunks chunks(
+      x.rows(), std::max<int64_t>(1, kChunkElems / x.dim(-1)), kMaxChunks);
   const float* scale = s.data<float>();
   const float* offset = t.data<float>();
-  ctx.threads().ParallelFor(
-      (rows + chunk - 1) / chunk, [&](int64_t item, int /*thread*/) {
-        HWY_DYNAMIC_DISPATCH(AffineReluRows)
-        (x, scale, offset, item * chunk, std::min(rows, (item + 1) * chunk), y);
-      });
-  return OkStatus();
+  ParallelForChunks(ctx.threads(), chunks,
+                    [&](const Chunk& rows, int64_t /*index*/, int /*thread*/) {
+                      HWY_DYNAMIC_DISPATCH(AffineReluRows)
+                      (x, scale, offset, rows.begin, rows.end, y);
+                    });
 }
 
-}  // namespace densenet::cpu
+}  // namespace densenet
 #endif  // HWY_ONCE

@@ -1,9 +1,10 @@
+#include "core/ops/affine_relu_cuda.h"
+
 #include "core/cuda/grid.h"
 #include "core/cuda/launch.h"
 #include "core/ops/affine_relu.h"
-#include "core/ops/affine_relu_backends.h"
 
-namespace densenet::cuda {
+namespace densenet {
 namespace {
 
 constexpr int kBlock = 256;
@@ -35,8 +36,8 @@ __global__ void __launch_bounds__(kBlock)
 
 }  // namespace
 
-Status AffineRelu(const Context& ctx, ConstTensorView x, ConstTensorView s,
-                  ConstTensorView t, TensorView y) {
+Status AffineReluCuda(const Context& ctx, ConstTensorView x, ConstTensorView s,
+                      ConstTensorView t, TensorView y) {
   const AffineReluArgs args{
       .x = x.data<float>(),
       .s = s.data<float>(),
@@ -54,4 +55,4 @@ Status AffineRelu(const Context& ctx, ConstTensorView x, ConstTensorView s,
                 AffineReluKernel, args);
 }
 
-}  // namespace densenet::cuda
+}  // namespace densenet

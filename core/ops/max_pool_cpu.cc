@@ -34,13 +34,12 @@ void PoolRow(const Image<const float>& x, const PoolWindow& window, int64_t n,
 // Adds the gradient of one window to the first of its largest elements.
 void ScatterWindow(const Image<const float>& x, const PoolWindow& window,
                    int64_t n, int64_t channel, int64_t channels,
-                   const float* gradient, const Image<float>& dx) {
+                   const float* __restrict__ gradient, const Image<float>& dx) {
   float best[kChannelBlock];
   int32_t where[kChannelBlock];  // the element's number within the window
   const float* first = x.at(n, window.h_begin, window.w_begin) + channel;
   std::copy(first, first + channels, best);
   std::fill(where, where + channels, 0);
-  const int64_t width = window.w_end - window.w_begin;
   int32_t number = 0;
   for (int64_t h = window.h_begin; h < window.h_end; ++h) {
     for (int64_t w = window.w_begin; w < window.w_end; ++w, ++number) {
@@ -52,10 +51,15 @@ void ScatterWindow(const Image<const float>& x, const PoolWindow& window,
       }
     }
   }
-  for (int64_t c = 0; c < channels; ++c) {
-    const int64_t h = window.h_begin + where[c] / width;
-    const int64_t w = window.w_begin + where[c] % width;
-    dx.at(n, h, w)[channel + c] += gradient[channel + c];
+  number = 0;
+  for (int64_t h = window.h_begin; h < window.h_end; ++h) {
+    for (int64_t w = window.w_begin; w < window.w_end; ++w, ++number) {
+      float* const out = dx.at(n, h, w) + channel;
+      for (int64_t c = 0; c < channels; ++c) {
+        const float sum = out[c] + gradient[channel + c];
+        out[c] = where[c] == number ? sum : out[c];
+      }
+    }
   }
 }
 

@@ -36,8 +36,8 @@ void FoldRunningBatchNorm(int64_t channels, const float* gamma,
 void UpdateRunning(int64_t channels, const float* batch, double momentum,
                    float* running) {
   for (int64_t c = 0; c < channels; ++c) {
-    running[c] = static_cast<float>(
-        running[c] + momentum * (double{batch[c]} - running[c]));
+    running[c] = static_cast<float>(running[c] +
+                                    momentum * (double{batch[c]} - running[c]));
   }
 }
 

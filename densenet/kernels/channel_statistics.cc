@@ -1,9 +1,9 @@
 #include "densenet/kernels/channel_statistics.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <glog/logging.h>
 
 #include "densenet/kernels/row_kernels.h"
 #include "densenet/kernels/scratch.h"

@@ -222,17 +222,17 @@ void Run(const Context& ctx, const Conv3x3Backward& a) {
   float* thread_scratch = dw_transposed + AlignedFloats(filter_floats);
   FlipWeights(s, a.w, flipped);
   const FixedChunks chunks = ImageChunks(s.images);
-  ParallelForChunks(
-      ctx.threads(), chunks,
-      [&](const Chunk& chunk, int64_t index, int thread) {
-        const BackwardBuffers buffers(
-            thread_scratch + thread * BackwardThreadFloats(s), s);
-        BatchNormSinkChunk sink(a.sink, index, buffers.sums);
-        float* dw = a.dw_partials + index * filter_floats;
-        for (int64_t n = chunk.begin; n < chunk.end; ++n) {
-          BackwardImage(a, n, n == chunk.begin, flipped, buffers, dw, sink);
-        }
-      });
+  ParallelForChunks(ctx.threads(), chunks,
+                    [&](const Chunk& chunk, int64_t index, int thread) {
+                      const BackwardBuffers buffers(
+                          thread_scratch + thread * BackwardThreadFloats(s), s);
+                      BatchNormSinkChunk sink(a.sink, index, buffers.sums);
+                      float* dw = a.dw_partials + index * filter_floats;
+                      for (int64_t n = chunk.begin; n < chunk.end; ++n) {
+                        BackwardImage(a, n, n == chunk.begin, flipped, buffers,
+                                      dw, sink);
+                      }
+                    });
   ReduceWeightGradient(ctx, a.dw_partials, chunks.count(), filter_floats,
                        dw_transposed);
   for (int64_t t = 0; t < kTaps; ++t) {

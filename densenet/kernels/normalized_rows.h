@@ -33,8 +33,8 @@ struct NormalizedRows {
     if (stored()) {
       CopyRows(rows, channels, from, ld, z, ldz);
     } else {
-      AffineReluRows(rows, channels, from, ld, scale + channel,
-                     shift + channel, z, ldz);
+      AffineReluRows(rows, channels, from, ld, scale + channel, shift + channel,
+                     z, ldz);
     }
   }
 };

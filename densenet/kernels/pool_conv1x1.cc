@@ -195,21 +195,21 @@ void Run(const Context& ctx, const PoolConv1x1Backward& a) {
   float* thread_scratch = a.scratch + AlignedFloats(s.c * s.k);
   TransposeWeights(s.c, s.k, a.w, w_transposed);
   const FixedChunks chunks = ImageChunks(s.images);
-  ParallelForChunks(
-      ctx.threads(), chunks,
-      [&](const Chunk& chunk, int64_t index, int thread) {
-        const BackwardBuffers buffers(
-            thread_scratch + thread * BackwardThreadFloats(s), s);
-        BatchNormSinkChunk sink(a.sink, index, buffers.sums);
-        float* dw = a.dw_partials + index * s.c * s.k;
-        for (int64_t n = chunk.begin; n < chunk.end; ++n) {
-          ForEachTile(s, [&](int64_t p, int64_t height) {
-            BackwardTile(a, w_transposed, n, p, height,
-                         n == chunk.begin && p == 0, buffers, dw, sink);
-          });
-          PutUnusedRow(s, n, buffers, sink);
-        }
-      });
+  ParallelForChunks(ctx.threads(), chunks,
+                    [&](const Chunk& chunk, int64_t index, int thread) {
+                      const BackwardBuffers buffers(
+                          thread_scratch + thread * BackwardThreadFloats(s), s);
+                      BatchNormSinkChunk sink(a.sink, index, buffers.sums);
+                      float* dw = a.dw_partials + index * s.c * s.k;
+                      for (int64_t n = chunk.begin; n < chunk.end; ++n) {
+                        ForEachTile(s, [&](int64_t p, int64_t height) {
+                          BackwardTile(a, w_transposed, n, p, height,
+                                       n == chunk.begin && p == 0, buffers, dw,
+                                       sink);
+                        });
+                        PutUnusedRow(s, n, buffers, sink);
+                      }
+                    });
   ReduceWeightGradient(ctx, a.dw_partials, chunks.count(), s.c * s.k, a.dw);
 }
 

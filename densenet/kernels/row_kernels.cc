@@ -128,8 +128,8 @@ HWY_INLINE void MaskedRows(int64_t rows, int64_t channels, const float* x,
         const int64_t cv = c + v * lanes;
         const FloatVec xv = LoadFirst(x + r * ldx + cv, n);
         const FloatVec dzv = LoadFirst(dz + r * lddz + cv, n);
-        const FloatVec dyv = hn::IfThenElseZero(
-            hn::Gt(hn::MulAdd(xv, s[v], t[v]), zero), dzv);
+        const FloatVec dyv =
+            hn::IfThenElseZero(hn::Gt(hn::MulAdd(xv, s[v], t[v]), zero), dzv);
         sum[v] = hn::Add(sum[v], dyv);
         sum_x[v] = hn::MulAdd(dyv, hn::Sub(xv, m[v]), sum_x[v]);
         sink(r, cv, dyv, s[v], n);
@@ -163,8 +163,7 @@ void MaskedAccumulateRowsImpl(int64_t rows, int64_t channels, const float* x,
 void MaskedScaleRowsImpl(int64_t rows, int64_t channels, const float* x,
                          int64_t ldx, const float* scale, const float* shift,
                          const float* mean, const float* dz, int64_t lddz,
-                         float* g, int64_t ldg, float* sum_dy,
-                         float* sum_dyx) {
+                         float* g, int64_t ldg, float* sum_dy, float* sum_dyx) {
   MaskedRows(rows, channels, x, ldx, scale, shift, mean, dz, lddz, sum_dy,
              sum_dyx, StoreScaled{g, ldg});
 }

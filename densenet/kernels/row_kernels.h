@@ -49,8 +49,7 @@ void MaskedSumsRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
 void MaskedAccumulateRows(int64_t rows, int64_t channels, const float* x,
                           int64_t ldx, const float* scale, const float* shift,
                           const float* mean, const float* dz, int64_t lddz,
-                          float* g, int64_t ldg, float* sum_dy,
-                          float* sum_dyx);
+                          float* g, int64_t ldg, float* sum_dy, float* sum_dyx);
 
 // The same sums, and g = scale * dy.
 void MaskedScaleRows(int64_t rows, int64_t channels, const float* x,

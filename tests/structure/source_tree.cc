@@ -283,12 +283,13 @@ Violations IncompleteOps(const SourceTree& tree) {
     const std::string op = Stem(file.path, ".h");
     if (!op.empty() && ContractGivesShapes(file)) {
       require(op + ".cc", file.path);
-      require(op + "_cpu.cc", file.path);
       require("tests/" + op + "_test.cc", file.path);
     }
     for (const std::string_view suffix : {"_cpu.cc", "_cuda.cc", "_cuda.cu"}) {
-      const std::string kernel_of = Stem(file.path, suffix);
-      if (!kernel_of.empty()) require(kernel_of + ".h", file.path);
+      const std::string backend_of = Stem(file.path, suffix);
+      if (backend_of.empty()) continue;
+      require(backend_of + ".h", file.path);
+      require(backend_of + "_cpu.cc", file.path);
     }
   }
   return violations;

@@ -53,7 +53,8 @@ Violations WrongHeaderGuards(const SourceTree& tree);
 Violations OwnHeaderNotFirst(const SourceTree& tree);
 
 // An operation is a header in core/ops/ whose contract gives Shapes. It has
-// x.cc, x_cpu.cc and tests/core/ops/x_test.cc; kernels belong to an operation.
+// x.cc and tests/core/ops/x_test.cc. Backend files, x_cpu.cc, x_cuda.cu or
+// x_cuda.cc, belong to an operation, and none is for the card alone.
 Violations IncompleteOps(const SourceTree& tree);
 
 }  // namespace densenet::testing

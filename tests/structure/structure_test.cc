@@ -147,19 +147,20 @@ TEST(OwnHeaderNotFirst, LooksAtSourcesAndTheirTests) {
 
 TEST(IncompleteOps, NamesTheMissingFiles) {
   const SourceTree tree = {
-      {"core/ops/add.h", "// Adds.\n//\n// Shapes    x, y (C)\n"},
       {"core/ops/add.cc", ""},
+      {"core/ops/add.h", "// Adds.\n//\n// Shapes    x, y (C)\n"},
       {"core/ops/add_cpu.cc", ""},
-      {"core/ops/mul.h", "// Multiplies.\n//\n// Shapes    x, y (C)\n"},
-      {"core/ops/mul.cc", ""},
       {"core/ops/lost_cuda.cu", ""},
+      {"core/ops/mul.h", "// Multiplies.\n//\n// Shapes    x, y (C)\n"},
+      {"core/ops/no_cuda.cc", ""},
       {"core/ops/window.h", "// No operation.\n"},
       {"tests/core/ops/add_test.cc", ""},
   };
   EXPECT_THAT(IncompleteOps(tree),
-              ElementsAre(HasSubstr("core/ops/mul_cpu.cc is missing"),
-                          HasSubstr("tests/core/ops/mul_test.cc is missing"),
-                          HasSubstr("core/ops/lost.h is missing")));
+              ElementsAre(HasSubstr("core/ops/lost.h is missing"),
+                          HasSubstr("core/ops/lost_cpu.cc is missing"),
+                          HasSubstr("core/ops/mul.cc is missing"),
+                          HasSubstr("tests/core/ops/mul_test.cc is missing")));
 }
 
 }  // namespace
