@@ -76,6 +76,7 @@ Status Index(const std::vector<ParameterSpec>& specs,
 }
 
 TensorView Part(Tensor& flat, int64_t offset, const Shape& shape) {
+  CHECK(!flat.empty()) << "the store is a layout without arrays";
   return TensorView(flat.data<float>() + offset, DType::kFloat32, shape);
 }
 
@@ -88,9 +89,9 @@ int64_t Find(const std::unordered_map<std::string, int64_t>& names,
 
 }  // namespace
 
-StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(
-    MemoryResource& resource, std::vector<ParameterSpec> parameters,
-    std::vector<ParameterSpec> statistics, int slots) {
+StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::CreateLayout(
+    std::vector<ParameterSpec> parameters,
+    std::vector<ParameterSpec> statistics) {
   std::unique_ptr<ParameterStore> store(new ParameterStore);
   store->parameters_ = std::move(parameters);
   store->statistics_ = std::move(statistics);
@@ -98,18 +99,26 @@ StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(
                         store->parameter_names_));
   RETURN_IF_ERROR(Index(store->statistics_, store->statistic_offsets_,
                         store->statistic_names_));
-  const Shape parameters_shape{store->parameter_offsets_.back()};
-  auto zeros = [&](const Shape& shape) {
-    return Tensor::Zeros(resource, DType::kFloat32, shape);
+  return store;
+}
+
+StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(
+    MemoryResource& resource, std::vector<ParameterSpec> parameters,
+    std::vector<ParameterSpec> statistics, int slots) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ParameterStore> store,
+                   CreateLayout(std::move(parameters), std::move(statistics)));
+  auto zeros = [&](int64_t elems) {
+    return Tensor::Zeros(resource, DType::kFloat32, {elems});
   };
-  ASSIGN_OR_RETURN(store->values_, zeros(parameters_shape));
-  ASSIGN_OR_RETURN(store->gradients_, zeros(parameters_shape));
+  const int64_t elems = store->parameter_offsets_.back();
+  ASSIGN_OR_RETURN(store->values_, zeros(elems));
+  ASSIGN_OR_RETURN(store->gradients_, zeros(elems));
   for (int i = 0; i < slots; ++i) {
-    ASSIGN_OR_RETURN(Tensor slot, zeros(parameters_shape));
+    ASSIGN_OR_RETURN(Tensor slot, zeros(elems));
     store->slots_.push_back(std::move(slot));
   }
   ASSIGN_OR_RETURN(store->statistics_values_,
-                   zeros({store->statistic_offsets_.back()}));
+                   zeros(store->statistic_offsets_.back()));
   return store;
 }
 

@@ -47,6 +47,12 @@ class ParameterStore {
       MemoryResource& resource, std::vector<ParameterSpec> parameters,
       std::vector<ParameterSpec> statistics, int slots);
 
+  // The same without its arrays: names, shapes and order, to plan with. CHECKs
+  // fail on access to values.
+  static StatusOr<std::unique_ptr<ParameterStore>> CreateLayout(
+      std::vector<ParameterSpec> parameters,
+      std::vector<ParameterSpec> statistics);
+
   // Initial values from the counter-based stream of each name: independent of
   // order and threads. Gradients and slots become zero.
   void Initialize(uint64_t seed);
