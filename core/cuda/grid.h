@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/host_device.h"
+#include "core/shape.h"
 
 namespace densenet {
 
@@ -25,13 +26,39 @@ DENSENET_HOST_DEVICE constexpr int64_t GridStrideBlocks(int64_t items,
   return needed < useful ? needed : useful;
 }
 
-// The offset of element `i` (row-major) of a (rows x width) view whose rows
-// are `row_stride` elements apart.
-DENSENET_HOST_DEVICE constexpr int64_t StridedOffset(int64_t i, int64_t width,
-                                                     int64_t row_stride) {
-  const int64_t row = i / width;
-  return row * row_stride + (i - row * width);
-}
+// The offset of element `i` (row-major) in a view of any strides. Axes that
+// follow on one another are merged, so that a packed view costs no division
+// and a channel prefix one.
+class StridedIndex {
+ public:
+  // The next axis inwards; a stride of 0 repeats an element.
+  constexpr void Append(int64_t dim, int64_t stride) {
+    if (dim == 1) return;
+    if (rank_ > 0 && strides_[rank_ - 1] == stride * dim) {
+      dims_[rank_ - 1] *= dim;
+      strides_[rank_ - 1] = stride;
+      return;
+    }
+    dims_[rank_] = dim;
+    strides_[rank_] = stride;
+    ++rank_;
+  }
+
+  DENSENET_HOST_DEVICE constexpr int64_t Offset(int64_t i) const {
+    int64_t offset = 0;
+    for (int axis = rank_ - 1; axis > 0; --axis) {
+      const int64_t outer = i / dims_[axis];
+      offset += (i - outer * dims_[axis]) * strides_[axis];
+      i = outer;
+    }
+    return rank_ == 0 ? 0 : offset + i * strides_[0];
+  }
+
+ private:
+  int rank_ = 0;
+  int64_t dims_[kMaxRank] = {};
+  int64_t strides_[kMaxRank] = {};
+};
 
 }  // namespace densenet
 

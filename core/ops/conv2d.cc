@@ -6,6 +6,7 @@
 
 #include "core/ops/checks.h"
 #include "core/ops/conv2d_cpu.h"
+#include "core/ops/conv2d_cuda.h"
 
 namespace densenet {
 namespace {
@@ -85,7 +86,6 @@ StatusOr<Conv2dProblem> Check(const Context& ctx, const Conv2dArgs& args,
                  Shape{x.dim(0), geometry.out_h, geometry.out_w, w.dim(3)}));
   RETURN_IF_ERROR(CheckImageSize(op, x_name, x.shape()));
   RETURN_IF_ERROR(CheckImageSize(op, y_name, y.shape()));
-  if (ctx.device().is_cuda()) return NoCudaKernel(op);
   return Conv2dProblem{x.dim(0),        x.dim(1),        x.dim(2),
                        x.dim(3),        w.dim(0),        w.dim(1),
                        y.dim(1),        y.dim(2),        y.dim(3),
@@ -112,6 +112,9 @@ StatusOr<int64_t> Conv2dForwardWorkspaceBytes(const Context& ctx,
                                               ConstTensorView y) {
   ASSIGN_OR_RETURN(const Conv2dProblem problem,
                    Check(ctx, ForwardArgs(x, w, y), params));
+  if (ctx.device().is_cuda()) {
+    return Conv2dForwardWorkspaceBytesCuda(ctx, problem, x, y);
+  }
   return Conv2dForwardWorkspaceBytesCpu(ctx, problem, x, y);
 }
 
@@ -120,6 +123,9 @@ Status Conv2dForward(const Context& ctx, ConstTensorView x, ConstTensorView w,
                      absl::Span<char> workspace) {
   ASSIGN_OR_RETURN(const Conv2dProblem problem,
                    Check(ctx, ForwardArgs(x, w, y), params));
+  if (ctx.device().is_cuda()) {
+    return Conv2dForwardCuda(ctx, problem, x, w, y, workspace);
+  }
   return Conv2dForwardCpu(ctx, problem, x, w, y, workspace);
 }
 
@@ -130,6 +136,9 @@ StatusOr<int64_t> Conv2dBackwardDataWorkspaceBytes(const Context& ctx,
                                                    ConstTensorView dx) {
   ASSIGN_OR_RETURN(const Conv2dProblem problem,
                    Check(ctx, DataArgs(dy, w, dx), params));
+  if (ctx.device().is_cuda()) {
+    return Conv2dBackwardDataWorkspaceBytesCuda(ctx, problem, dy, dx);
+  }
   return Conv2dBackwardDataWorkspaceBytesCpu(ctx, problem, dy, dx);
 }
 
@@ -138,6 +147,9 @@ Status Conv2dBackwardData(const Context& ctx, ConstTensorView dy,
                           TensorView dx, absl::Span<char> workspace) {
   ASSIGN_OR_RETURN(const Conv2dProblem problem,
                    Check(ctx, DataArgs(dy, w, dx), params));
+  if (ctx.device().is_cuda()) {
+    return Conv2dBackwardDataCuda(ctx, problem, dy, w, dx, workspace);
+  }
   return Conv2dBackwardDataCpu(ctx, problem, dy, w, dx, workspace);
 }
 
@@ -148,6 +160,9 @@ StatusOr<int64_t> Conv2dBackwardFilterWorkspaceBytes(const Context& ctx,
                                                      ConstTensorView dw) {
   ASSIGN_OR_RETURN(const Conv2dProblem problem,
                    Check(ctx, FilterArgs(x, dy, dw), params));
+  if (ctx.device().is_cuda()) {
+    return Conv2dBackwardFilterWorkspaceBytesCuda(ctx, problem, x, dy);
+  }
   return Conv2dBackwardFilterWorkspaceBytesCpu(ctx, problem, x, dy);
 }
 
@@ -156,6 +171,9 @@ Status Conv2dBackwardFilter(const Context& ctx, ConstTensorView x,
                             TensorView dw, absl::Span<char> workspace) {
   ASSIGN_OR_RETURN(const Conv2dProblem problem,
                    Check(ctx, FilterArgs(x, dy, dw), params));
+  if (ctx.device().is_cuda()) {
+    return Conv2dBackwardFilterCuda(ctx, problem, x, dy, dw, workspace);
+  }
   return Conv2dBackwardFilterCpu(ctx, problem, x, dy, dw, workspace);
 }
 

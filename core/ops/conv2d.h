@@ -19,7 +19,8 @@
 // Errors    InvalidArgument  ranks, types, extents or strides do not fit, the
 //                            window does not fit the image, N < 1, or the
 //                            workspace is too small
-//           Unimplemented    a CUDA context in a build without its kernel
+//           Unimplemented    a CUDA context in a build without CUDA, or
+//                            cuDNN cannot do it (conv2d_cuda.h)
 // Numerics  float32 sums of R*S*C (forward), R*S*K (data), N*P*Q (filter) terms
 // Threads   safe for different Contexts; results are bitwise independent of the
 //           number of threads

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/ops/elementwise_cpu.h"
+#include "core/ops/elementwise_cuda.h"
 #include "core/ops/operands.h"
 
 namespace densenet {
@@ -15,11 +16,23 @@ Status Binary(const Context& ctx, std::string_view name, BinaryOp op,
               ConstTensorView a, ConstTensorView b, TensorView y) {
   RETURN_IF_ERROR(CheckOperands(ctx, name, DType::kFloat32,
                                 {{"a", a}, {"b", b}, {"y", y}}));
-  RETURN_IF_ERROR(CheckCpu(ctx, name));
   ASSIGN_OR_RETURN(const Shape shape,
                    BroadcastShape(name, a.shape(), b.shape()));
   RETURN_IF_ERROR(CheckShape(name, {"y", y}, shape));
-  BinaryCpu(ctx, op, BroadcastView(a, shape), BroadcastView(b, shape), y);
+  const ConstTensorView wide_a = BroadcastView(a, shape);
+  const ConstTensorView wide_b = BroadcastView(b, shape);
+  if (ctx.device().is_cuda()) return BinaryCuda(ctx, op, wide_a, wide_b, y);
+  BinaryCpu(ctx, op, wide_a, wide_b, y);
+  return OkStatus();
+}
+
+Status ScaleBy(const Context& ctx, std::string_view name, ConstTensorView x,
+               float factor, TensorView y) {
+  RETURN_IF_ERROR(
+      CheckOperands(ctx, name, DType::kFloat32, {{"x", x}, {"y", y}}));
+  RETURN_IF_ERROR(CheckShape(name, {"y", y}, x.shape()));
+  if (ctx.device().is_cuda()) return ScaleCuda(ctx, x, factor, y);
+  ScaleCpu(ctx, x, factor, y);
   return OkStatus();
 }
 
@@ -42,21 +55,11 @@ Status Multiply(const Context& ctx, ConstTensorView a, ConstTensorView b,
 
 Status Scale(const Context& ctx, ConstTensorView x, float factor,
              TensorView y) {
-  RETURN_IF_ERROR(
-      CheckOperands(ctx, "Scale", DType::kFloat32, {{"x", x}, {"y", y}}));
-  RETURN_IF_ERROR(CheckCpu(ctx, "Scale"));
-  RETURN_IF_ERROR(CheckShape("Scale", {"y", y}, x.shape()));
-  ScaleCpu(ctx, x, factor, y);
-  return OkStatus();
+  return ScaleBy(ctx, "Scale", x, factor, y);
 }
 
 Status Negate(const Context& ctx, ConstTensorView x, TensorView y) {
-  RETURN_IF_ERROR(
-      CheckOperands(ctx, "Negate", DType::kFloat32, {{"x", x}, {"y", y}}));
-  RETURN_IF_ERROR(CheckCpu(ctx, "Negate"));
-  RETURN_IF_ERROR(CheckShape("Negate", {"y", y}, x.shape()));
-  ScaleCpu(ctx, x, -1.0f, y);
-  return OkStatus();
+  return ScaleBy(ctx, "Negate", x, -1.0f, y);
 }
 
 StatusOr<Shape> BroadcastShape(std::string_view op, const Shape& a,

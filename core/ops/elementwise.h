@@ -9,9 +9,10 @@
 // Types     float32
 // Memory    scratch: 0 bytes; y may be a or b itself where the shapes agree,
 //           and must not overlap them otherwise
-// Stream    CPU; Unimplemented elsewhere
+// Stream    enqueues on ctx's stream; never synchronizes
 // Errors    InvalidArgument  shapes do not broadcast; y has another shape;
 //                            another type or device
+//           Unimplemented    a CUDA context in a build without CUDA
 // Numerics  one rounding per element; bitwise equal for every thread count
 // Threads   safe for different Contexts
 

@@ -4,6 +4,7 @@
 
 #include "core/ops/checks.h"
 #include "core/ops/matmul_cpu.h"
+#include "core/ops/matmul_cuda.h"
 
 namespace densenet {
 namespace {
@@ -32,8 +33,13 @@ Status Check(const Context& ctx, ConstTensorView a, ConstTensorView b,
                     Describe("b", b, params.transpose_b), k, k_of_b));
   }
   RETURN_IF_ERROR(CheckShape(kOp, "y", y, Shape{m, n}));
-  if (ctx.device().is_cuda()) return NoCudaKernel(kOp);
   return OkStatus();
+}
+
+int64_t WorkspaceBytes(const Context& ctx, ConstTensorView b,
+                       const MatMulParams& params) {
+  return ctx.device().is_cuda() ? MatMulWorkspaceBytesCuda()
+                                : MatMulWorkspaceBytesCpu(b, params);
 }
 
 }  // namespace
@@ -43,7 +49,7 @@ StatusOr<int64_t> MatMulWorkspaceBytes(const Context& ctx, ConstTensorView a,
                                        const MatMulParams& params,
                                        ConstTensorView y) {
   RETURN_IF_ERROR(Check(ctx, a, b, params, y));
-  return MatMulWorkspaceBytesCpu(b, params);
+  return WorkspaceBytes(ctx, b, params);
 }
 
 Status MatMul(const Context& ctx, ConstTensorView a, ConstTensorView b,
@@ -51,7 +57,10 @@ Status MatMul(const Context& ctx, ConstTensorView a, ConstTensorView b,
               absl::Span<char> workspace) {
   RETURN_IF_ERROR(Check(ctx, a, b, params, y));
   RETURN_IF_ERROR(
-      CheckWorkspace(kOp, workspace, MatMulWorkspaceBytesCpu(b, params)));
+      CheckWorkspace(kOp, workspace, WorkspaceBytes(ctx, b, params)));
+  if (ctx.device().is_cuda()) {
+    return MatMulCuda(ctx, a, b, params, y, workspace);
+  }
   MatMulCpu(ctx, a, b, params, y, workspace);
   return OkStatus();
 }

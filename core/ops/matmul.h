@@ -12,7 +12,8 @@
 // Stream    enqueues on ctx's stream; never synchronizes
 // Errors    InvalidArgument  ranks, types, strides or extents do not fit, or
 //                            the workspace is too small
-//           Unimplemented    a CUDA context in a build without its kernel
+//           Unimplemented    a CUDA context in a build without CUDA, or
+//                            no algorithm of cuBLASLt fits
 // Numerics  float32 sums of K terms, in blocks of a fixed length
 // Threads   safe for different Contexts; results are bitwise independent of the
 //           number of threads

@@ -1,3 +1,5 @@
+#include "core/ops/affine_relu_cuda.h"
+
 #include <gtest/gtest.h>
 
 #include <tuple>
