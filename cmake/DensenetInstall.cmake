@@ -13,7 +13,7 @@ foreach(folder IN ITEMS core memory parallel densenet)
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/densenet
     FILES_MATCHING PATTERN "*.h"
     REGEX "/core/cuda$" EXCLUDE
-    REGEX "/densenet/(cli|kernels)$" EXCLUDE
+    REGEX "/densenet/cli$" EXCLUDE
     REGEX "(_cpu|_cuda|_backends|-inl)\\.h$" EXCLUDE)
 endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/core/cuda/cuda.h

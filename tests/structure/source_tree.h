@@ -48,8 +48,8 @@ Violations StrayCudaIncludes(const SourceTree& tree);
 // "core/ops/relu.h" is guarded by DENSENET_CORE_OPS_RELU_H_.
 Violations WrongHeaderGuards(const SourceTree& tree);
 
-// x.cc and x_test.cc include x.h before anything else. So x.h compiles alone
-// wherever x.cc does.
+// x.cc and x_test.cc include x.h before anything else, so x.h compiles alone
+// wherever x.cc does. (x_cuda_test.cc runs x on the card and is left alone.)
 Violations OwnHeaderNotFirst(const SourceTree& tree);
 
 // An operation is a header in core/ops/ whose contract gives Shapes. It has
