@@ -200,6 +200,16 @@ Var Tape::Leaf(std::string_view name, ConstTensorView value) {
   return v;
 }
 
+std::optional<Var> Tape::FindLeaf(std::string_view name,
+                                  ConstTensorView value) {
+  const auto found = leaves_.find(std::string(name));
+  if (found == leaves_.end() ||
+      nodes_[found->second]->value.raw() != value.raw()) {
+    return std::nullopt;
+  }
+  return Var(this, found->second, generation_);
+}
+
 Var Tape::Constant(float value, const Shape& shape) {
   return Apply(
       "Constant", {},

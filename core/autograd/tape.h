@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -101,6 +102,8 @@ class Tape {
   // Errors  AlreadyExists    the name belongs to another tensor
   //         InvalidArgument  not row-strided; another device
   Var Leaf(std::string_view name, ConstTensorView value);
+  // The leaf of this name and memory, if it is on the tape.
+  std::optional<Var> FindLeaf(std::string_view name, ConstTensorView value);
   // `value` in every element.
   Var Constant(float value, const Shape& shape = {});
 
