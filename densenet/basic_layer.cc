@@ -45,7 +45,7 @@ void BasicLayer::AddForward(StepBuilder& builder) {
   BufferId moments;
   std::vector<BufferId> buffers =
       Join(norm_.ForwardBuffers(), {y.buffer, scratch});
-  if (builder.training()) {
+  if (builder.batch_statistics()) {
     moments = builder.Bytes(name_ + ".conv1.moments", BufferKind::kScratch,
                             MomentsBytes(shape.k));
     buffers.push_back(moments);
@@ -64,9 +64,7 @@ void BasicLayer::AddForward(StepBuilder& builder) {
                 Run(builder.ctx(), conv);
                 return OkStatus();
               });
-  if (builder.training()) {
-    features_.AddStatisticsTask(builder, output_, moments);
-  }
+  features_.AddStatisticsTask(builder, output_, moments);
 }
 
 void BasicLayer::AddBackward(StepBuilder& builder) {

@@ -39,7 +39,7 @@ BlockFeatures::BlockFeatures(StepBuilder& builder, const std::string& name,
     values_.push_back({values, offset, ld});
     gradients_.push_back({gradients, offset, ld});
   }
-  if (!builder.training()) return;
+  if (!builder.batch_statistics()) return;
   auto per_channel = [&](const char* what) {
     return builder.Floats(name + what, BufferKind::kStored, total);
   };
@@ -55,6 +55,7 @@ BlockFeatures::BlockFeatures(StepBuilder& builder, const std::string& name,
 
 void BlockFeatures::AddStatisticsTask(StepBuilder& builder, int64_t piece,
                                       BufferId moments) const {
+  if (!builder.batch_statistics()) return;
   const int64_t begin = piece_begin(piece);
   const int64_t channels = piece_channels(piece);
   const double epsilon = builder.config().batch_norm_epsilon;
@@ -72,6 +73,7 @@ void BlockFeatures::AddStatisticsTask(StepBuilder& builder, int64_t piece,
 
 void BlockFeatures::AddGatherStatisticsTasks(StepBuilder& builder,
                                              int64_t piece) const {
+  if (!builder.batch_statistics()) return;
   const int64_t channels = piece_channels(piece);
   const std::string name = fmt::format("{}.piece{}.moments", name_, piece);
   const RowsRef x = Piece(piece);
@@ -92,7 +94,10 @@ void BlockFeatures::AddGatherStatisticsTasks(StepBuilder& builder,
 
 void BlockFeatures::AddFinishGradientTask(StepBuilder& builder,
                                           int64_t piece) const {
-  if (!builder.traits().defers_correction) return;
+  // Frozen statistics are constants: there is no correction.
+  if (!builder.traits().defers_correction || !builder.batch_statistics()) {
+    return;
+  }
   const int64_t begin = piece_begin(piece);
   const int64_t channels = piece_channels(piece);
   const RowsRef x = Piece(piece);

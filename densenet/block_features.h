@@ -46,7 +46,7 @@ class BlockFeatures {
   RowsRef Piece(int64_t piece) const { return values_[piece]; }
   RowsRef PieceGradient(int64_t piece) const { return gradients_[piece]; }
 
-  // Shape (C_total) float32 each.
+  // Shape (C_total) float32 each; none where statistics are frozen.
   BufferId mean() const { return mean_; }
   BufferId inv_std() const { return inv_std_; }
   BufferId variance() const { return variance_; }

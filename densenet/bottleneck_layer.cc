@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "densenet/dense_layer.h"
 #include "densenet/feature_norm.h"
 #include "densenet/kernels/batch_norm_fold.h"
@@ -88,7 +90,7 @@ void BottleneckLayer::AddForward(StepBuilder& builder) {
   coefficients_ = builder.Floats(name_ + ".norm2.coefficients",
                                  BufferKind::kStored, kCount * bottleneck_);
   BufferId moments;
-  if (builder.training()) {
+  if (builder.batch_statistics()) {
     moments = builder.Bytes(name_ + ".conv1.moments", BufferKind::kScratch,
                             MomentsBytes(bottleneck_));
   }
@@ -159,15 +161,19 @@ void BottleneckLayer::AddConv1Task(StepBuilder& builder, bool forward,
 void BottleneckLayer::AddNorm2Task(StepBuilder& builder, BufferId moments) {
   const std::string name = name_ + ".norm2.fold";
   const double epsilon = builder.config().batch_norm_epsilon;
-  if (!builder.training()) {
-    builder.Add(name, "forward fold", {coefficients_},
-                [this, epsilon](const Step& step) {
-                  FoldRunningBatchNorm(
-                      bottleneck_, norm2_.gamma.value(), norm2_.beta.value(),
-                      norm2_.running_mean(), norm2_.running_var(), epsilon,
-                      At(step, kScale), At(step, kShift));
-                  return OkStatus();
-                });
+  if (!builder.batch_statistics()) {
+    builder.Add(
+        name, "forward fold", {coefficients_},
+        [this, epsilon](const Step& step) {
+          std::copy_n(norm2_.running_mean(), bottleneck_, At(step, kMean));
+          InverseDeviation(bottleneck_, norm2_.running_var(), epsilon,
+                           At(step, kInvStd));
+          FoldRunningBatchNorm(bottleneck_, norm2_.gamma.value(),
+                               norm2_.beta.value(), norm2_.running_mean(),
+                               norm2_.running_var(), epsilon, At(step, kScale),
+                               At(step, kShift));
+          return OkStatus();
+        });
     return;
   }
   const double momentum = builder.config().batch_norm_momentum;
@@ -216,7 +222,7 @@ void BottleneckLayer::AddConv2Task(StepBuilder& builder, BufferId b,
   std::vector<BufferId> buffers = {z.valid() ? z : b, coefficients_, y.buffer,
                                    scratch};
   BufferId moments;
-  if (builder.training()) {
+  if (builder.batch_statistics()) {
     moments = builder.Bytes(name_ + ".conv2.moments", BufferKind::kScratch,
                             MomentsBytes(shape.k));
     buffers.push_back(moments);
@@ -235,9 +241,7 @@ void BottleneckLayer::AddConv2Task(StepBuilder& builder, BufferId b,
                 Run(builder.ctx(), conv);
                 return OkStatus();
               });
-  if (builder.training()) {
-    features_.AddStatisticsTask(builder, output_, moments);
-  }
+  features_.AddStatisticsTask(builder, output_, moments);
 }
 
 void BottleneckLayer::AddConv2BackwardTask(StepBuilder& builder, BufferId b,
@@ -283,21 +287,26 @@ void BottleneckLayer::AddConv2BackwardTask(StepBuilder& builder, BufferId b,
 
 void BottleneckLayer::AddNorm2GradientTask(StepBuilder& builder, BufferId sums,
                                            BufferId k) {
-  builder.Add(name_ + ".norm2.gradient", "backward sums",
-              {sums, coefficients_, k}, [this, sums, k](const Step& step) {
-                float* d_gamma = norm2_.gamma.gradient();
-                float* d_beta = norm2_.beta.gradient();
-                ReduceGradientSums(
-                    step.Data<double>(sums), ImageChunks(step.images).count(),
-                    bottleneck_, At(step, kInvStd), d_gamma, d_beta);
-                float* k1 = step.Data<float>(k);
-                InputGradientCoefficients(
-                    bottleneck_, norm2_.gamma.value(), At(step, kInvStd),
-                    d_gamma, d_beta,
-                    static_cast<double>(step.images * features_.pixels()), k1,
-                    k1 + bottleneck_);
-                return OkStatus();
-              });
+  const bool frozen = !builder.batch_statistics();
+  builder.Add(
+      name_ + ".norm2.gradient", "backward sums", {sums, coefficients_, k},
+      [this, sums, k, frozen](const Step& step) {
+        float* d_gamma = norm2_.gamma.gradient();
+        float* d_beta = norm2_.beta.gradient();
+        ReduceGradientSums(step.Data<double>(sums),
+                           ImageChunks(step.images).count(), bottleneck_,
+                           At(step, kInvStd), d_gamma, d_beta);
+        float* k1 = step.Data<float>(k);
+        if (frozen) {
+          std::fill(k1, k1 + 2 * bottleneck_, 0.0f);
+          return OkStatus();
+        }
+        InputGradientCoefficients(
+            bottleneck_, norm2_.gamma.value(), At(step, kInvStd), d_gamma,
+            d_beta, static_cast<double>(step.images * features_.pixels()), k1,
+            k1 + bottleneck_);
+        return OkStatus();
+      });
 }
 
 void BottleneckLayer::AddConv1BackwardTask(StepBuilder& builder, BufferId b,

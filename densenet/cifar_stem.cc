@@ -16,7 +16,7 @@ class CifarStem : public StemModule {
 
   Status AddForward(StepBuilder& builder) override {
     RETURN_IF_ERROR(conv_.AddForward(builder, features_.Piece(0)));
-    if (builder.training()) features_.AddGatherStatisticsTasks(builder, 0);
+    features_.AddGatherStatisticsTasks(builder, 0);
     return OkStatus();
   }
 

@@ -1,5 +1,8 @@
 #include "densenet/feature_norm.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "densenet/kernels/batch_norm_fold.h"
 #include "densenet/kernels/batch_norm_passes.h"
 #include "densenet/kernels/channel_statistics.h"
@@ -15,6 +18,7 @@ FeatureNorm::FeatureNorm(StepBuilder& builder, const BlockFeatures& features,
       name_(name),
       last_reader_(last_reader),
       traits_(builder.traits()),
+      frozen_(builder.training() && !builder.batch_statistics()),
       norm_(builder.Norm(name)),
       x_(features.Piece(0)) {}
 
@@ -55,6 +59,12 @@ void FeatureNorm::AddConcatenateTask(StepBuilder& builder) {
               });
 }
 
+std::vector<BufferId> FeatureNorm::WithStatistics(
+    std::vector<BufferId> buffers) const {
+  if (frozen_) return buffers;
+  return Join(std::move(buffers), {features_.mean(), features_.inv_std()});
+}
+
 FeatureNorm::Folded FeatureNorm::AddFoldTask(StepBuilder& builder,
                                              bool forward) {
   const std::string name = name_ + (forward ? ".fold" : ".fold_again");
@@ -62,7 +72,7 @@ FeatureNorm::Folded FeatureNorm::AddFoldTask(StepBuilder& builder,
       builder.Floats(name + ".scale", BufferKind::kScratch, channels_),
       builder.Floats(name + ".shift", BufferKind::kScratch, channels_)};
   const char* phase = forward ? "forward fold" : "backward fold";
-  if (!builder.training()) {
+  if (!builder.batch_statistics()) {
     const double epsilon = builder.config().batch_norm_epsilon;
     builder.Add(name, phase, {folded.scale, folded.shift},
                 [this, folded, epsilon](const Step& step) {
@@ -153,8 +163,8 @@ void FeatureNorm::BeginBackward(StepBuilder& builder) {
 
 std::vector<BufferId> FeatureNorm::BackwardBuffers() const {
   std::vector<BufferId> buffers = RowBuffers(backward_, backward_z_);
-  buffers = Join(buffers, {x_.buffer, backward_.scale, backward_.shift,
-                           features_.mean(), partials_});
+  buffers = WithStatistics(
+      Join(buffers, {x_.buffer, backward_.scale, backward_.shift, partials_}));
   buffers.push_back(
       traits_.defers_correction ? features_.PieceGradient(0).buffer : dy_);
   return buffers;
@@ -171,7 +181,7 @@ BatchNormSink FeatureNorm::Sink(const Step& step) const {
   sink.ldx = x_.ld;
   sink.scale = step.Data<float>(backward_.scale);
   sink.shift = step.Data<float>(backward_.shift);
-  sink.mean = step.Data<float>(features_.mean());
+  sink.mean = Mean(step);
   sink.partials = step.Data<double>(partials_);
   if (traits_.defers_correction) {
     const RowsRef g = features_.PieceGradient(0);
@@ -201,34 +211,46 @@ void FeatureNorm::EndBackward(StepBuilder& builder) {
 }
 
 void FeatureNorm::AddGradientSumsTask(StepBuilder& builder) {
-  std::vector<BufferId> buffers = {partials_, features_.inv_std()};
-  if (traits_.defers_correction) {
-    buffers = Join(buffers, {features_.p(), features_.q()});
-  } else {
-    buffers.push_back(coefficients_);
+  const bool correct = traits_.defers_correction && !frozen_;
+  std::vector<BufferId> buffers = WithStatistics({partials_});
+  if (frozen_) {
+    frozen_inv_std_ = builder.Scratch(name_ + ".frozen", channels_);
+    buffers.push_back(frozen_inv_std_);
   }
-  builder.Add(name_ + ".gradient", "backward sums", buffers,
-              [this](const Step& step) {
-                const float* inv_std = step.Data<float>(features_.inv_std());
-                const float* gamma = norm_.gamma.value();
-                float* d_gamma = norm_.gamma.gradient();
-                float* d_beta = norm_.beta.gradient();
-                ReduceGradientSums(step.Data<double>(partials_),
-                                   ImageChunks(step.images).count(), channels_,
-                                   inv_std, d_gamma, d_beta);
-                if (traits_.defers_correction) {
-                  AddCorrection(channels_, gamma, d_gamma, d_beta, last_reader_,
-                                step.Data<double>(features_.p()),
-                                step.Data<double>(features_.q()));
-                } else {
-                  float* k1 = step.Data<float>(coefficients_);
-                  InputGradientCoefficients(
-                      channels_, gamma, inv_std, d_gamma, d_beta,
-                      static_cast<double>(step.images * features_.pixels()), k1,
-                      k1 + channels_);
-                }
-                return OkStatus();
-              });
+  if (correct) buffers = Join(buffers, {features_.p(), features_.q()});
+  if (coefficients_.valid()) buffers.push_back(coefficients_);
+  const double epsilon = builder.config().batch_norm_epsilon;
+  builder.Add(
+      name_ + ".gradient", "backward sums", buffers,
+      [this, correct, epsilon](const Step& step) {
+        float* inv_std =
+            step.Data<float>(frozen_ ? frozen_inv_std_ : features_.inv_std());
+        if (frozen_) {
+          InverseDeviation(channels_, norm_.running_var(), epsilon, inv_std);
+        }
+        const float* gamma = norm_.gamma.value();
+        float* d_gamma = norm_.gamma.gradient();
+        float* d_beta = norm_.beta.gradient();
+        ReduceGradientSums(step.Data<double>(partials_),
+                           ImageChunks(step.images).count(), channels_, inv_std,
+                           d_gamma, d_beta);
+        if (correct) {
+          AddCorrection(channels_, gamma, d_gamma, d_beta, last_reader_,
+                        step.Data<double>(features_.p()),
+                        step.Data<double>(features_.q()));
+        }
+        if (!coefficients_.valid()) return OkStatus();
+        float* k1 = step.Data<float>(coefficients_);
+        if (frozen_) {
+          std::fill(k1, k1 + 2 * channels_, 0.0f);
+        } else {
+          InputGradientCoefficients(
+              channels_, gamma, inv_std, d_gamma, d_beta,
+              static_cast<double>(step.images * features_.pixels()), k1,
+              k1 + channels_);
+        }
+        return OkStatus();
+      });
 }
 
 void FeatureNorm::AddInputGradientTask(StepBuilder& builder) {
@@ -238,14 +260,14 @@ void FeatureNorm::AddInputGradientTask(StepBuilder& builder) {
   const bool add = !split && !last_reader_;
   const Context& ctx = builder.ctx();
   builder.Add(name_ + ".input_gradient", "backward input gradient",
-              {x_.buffer, features_.mean(), backward_.scale, coefficients_, dy_,
-               dx.buffer},
+              WithStatistics(
+                  {x_.buffer, backward_.scale, coefficients_, dy_, dx.buffer}),
               [this, dx, add, &ctx](const Step& step) {
                 InputGradientPass pass;
                 pass.shape = {step.images, features_.pixels(), channels_};
                 pass.x = x_.At(step);
                 pass.ldx = x_.ld;
-                pass.mean = step.Data<float>(features_.mean());
+                pass.mean = Mean(step);
                 pass.scale = step.Data<float>(backward_.scale);
                 pass.k1 = step.Data<float>(coefficients_);
                 pass.k2 = pass.k1 + channels_;

@@ -62,6 +62,12 @@ class FeatureNorm {
     BufferId shift;
   };
 
+  // The statistics that normalize: the batch's, or the frozen ones.
+  const float* Mean(const Step& step) const {
+    return frozen_ ? norm_.running_mean() : step.Data<float>(features_.mean());
+  }
+  // `buffers` and what the statistics need besides.
+  std::vector<BufferId> WithStatistics(std::vector<BufferId> buffers) const;
   Folded AddFoldTask(StepBuilder& builder, bool forward);
   void AddConcatenateTask(StepBuilder& builder);
   void AddNormalizeTask(StepBuilder& builder, const char* phase,
@@ -78,6 +84,7 @@ class FeatureNorm {
   const std::string name_;
   const bool last_reader_;
   const StrategyTraits traits_;
+  const bool frozen_;
   NormRef norm_;
   RowsRef x_;  // (N, H, W, C): the concatenation, or the view of the buffer
   Folded forward_;
@@ -86,6 +93,7 @@ class FeatureNorm {
   BufferId backward_z_;
   BufferId dy_;  // C-wide masked gradient, unless deferred
   BufferId partials_;
+  BufferId frozen_inv_std_;
   BufferId coefficients_;     // k1, k2
   BufferId concat_gradient_;  // naive
 };

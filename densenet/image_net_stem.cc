@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/ops/max_pool.h"
 #include "densenet/kernels/batch_norm_fold.h"
 #include "densenet/kernels/batch_norm_passes.h"
@@ -83,15 +85,18 @@ Status ImageNetStem::AddForward(StepBuilder& builder) {
                 return MaxPool(ctx, View(step, z_), MaxPoolParams(),
                                PieceView(step, piece));
               });
-  if (builder.training()) features_.AddGatherStatisticsTasks(builder, 0);
+  features_.AddGatherStatisticsTasks(builder, 0);
   return OkStatus();
 }
 
 void ImageNetStem::AddNormTask(StepBuilder& builder) {
   const double epsilon = builder.config().batch_norm_epsilon;
-  if (!builder.training()) {
+  if (!builder.batch_statistics()) {
     builder.Add(std::string(kNorm) + ".fold", "forward fold", {coefficients_},
                 [this, epsilon](const Step& step) {
+                  std::copy_n(norm_.running_mean(), channels_, At(step, kMean));
+                  InverseDeviation(channels_, norm_.running_var(), epsilon,
+                                   At(step, kInvStd));
                   FoldRunningBatchNorm(channels_, norm_.gamma.value(),
                                        norm_.beta.value(), norm_.running_mean(),
                                        norm_.running_var(), epsilon,
@@ -166,6 +171,7 @@ Status ImageNetStem::AddBackward(StepBuilder& builder) {
 
 // dz becomes the gradient of y in place.
 void ImageNetStem::AddNormBackwardTask(StepBuilder& builder, BufferId dz) {
+  const bool frozen = !builder.batch_statistics();
   const BufferId sums =
       builder.Bytes("features.norm0.gradient_sums", BufferKind::kScratch,
                     GradientSumsBytes(kMaxChunks, channels_));
@@ -177,7 +183,7 @@ void ImageNetStem::AddNormBackwardTask(StepBuilder& builder, BufferId dz) {
   builder.Add(
       "features.norm0.backward", "backward input gradient",
       {y_, dz, coefficients_, sums, k, scratch},
-      [this, dz, sums, k, scratch, &ctx](const Step& step) {
+      [this, dz, sums, k, scratch, frozen, &ctx](const Step& step) {
         const PassShape shape = {step.images, pixels(), channels_};
         BatchNormSink sink;
         sink.channels = channels_;
@@ -195,10 +201,14 @@ void ImageNetStem::AddNormBackwardTask(StepBuilder& builder, BufferId dz) {
                            norm_.beta.gradient());
         InputGradientPass pass;
         float* k1 = step.Data<float>(k);
-        InputGradientCoefficients(
-            channels_, norm_.gamma.value(), At(step, kInvStd),
-            norm_.gamma.gradient(), norm_.beta.gradient(),
-            static_cast<double>(step.images * pixels()), k1, k1 + channels_);
+        if (frozen) {
+          std::fill(k1, k1 + 2 * channels_, 0.0f);
+        } else {
+          InputGradientCoefficients(
+              channels_, norm_.gamma.value(), At(step, kInvStd),
+              norm_.gamma.gradient(), norm_.beta.gradient(),
+              static_cast<double>(step.images * pixels()), k1, k1 + channels_);
+        }
         pass.shape = shape;
         pass.x = sink.x;
         pass.ldx = pass.lddy = pass.lddx = channels_;

@@ -136,7 +136,8 @@ StatusOr<BatchResult> Network::TrainStep(ConstTensorView images,
   if (labels.empty()) return InvalidArgument("training step without labels");
   const Extent last = BlockExtent(
       config_, static_cast<int64_t>(config_.block_config.size()) - 1);
-  if (images.rank() == 4 && images.dim(0) * last.height * last.width < 2) {
+  if (!options_.frozen_statistics && images.rank() == 4 &&
+      images.dim(0) * last.height * last.width < 2) {
     return InvalidArgument(fmt::format(
         "batch norm over a single value: {} image of {} x {} pixels in the "
         "last block; train with larger batches or images",

@@ -54,6 +54,9 @@ class Network {
     Mode mode = Mode::kTrain;
     Strategy strategy = Strategy::kRecomputeBn;
     int64_t max_batch = 64;
+    // Training: normalize with the running statistics and leave them alone
+    // (fine-tuning). They are constants to the gradient.
+    bool frozen_statistics = false;
   };
 
   // Builds the schedule; allocates none of its buffers. `ctx` and `store` must

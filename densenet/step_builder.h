@@ -82,6 +82,10 @@ class StepBuilder {
   const Context& ctx() const { return ctx_; }
   const ModelConfig& config() const { return config_; }
   bool training() const { return options_.mode == Network::Mode::kTrain; }
+  // Batch norm normalizes by the batch: training, unless statistics are frozen.
+  bool batch_statistics() const {
+    return training() && !options_.frozen_statistics;
+  }
   // An evaluation network keeps nothing and normalizes inside the kernels.
   const StrategyTraits& traits() const { return traits_; }
   int64_t max_batch() const { return options_.max_batch; }

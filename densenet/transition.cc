@@ -23,7 +23,7 @@ void Transition::AddForward(StepBuilder& builder) {
   std::vector<BufferId> buffers =
       Join(norm_.ForwardBuffers(), {y.buffer, scratch});
   BufferId moments;
-  if (builder.training()) {
+  if (builder.batch_statistics()) {
     moments = builder.Bytes(name_ + ".conv.moments", BufferKind::kScratch,
                             MomentsBytes(shape.k));
     buffers.push_back(moments);
@@ -42,7 +42,7 @@ void Transition::AddForward(StepBuilder& builder) {
                 Run(builder.ctx(), conv);
                 return OkStatus();
               });
-  if (builder.training()) to_.AddStatisticsTask(builder, 0, moments);
+  to_.AddStatisticsTask(builder, 0, moments);
 }
 
 void Transition::AddBackward(StepBuilder& builder) {

@@ -33,6 +33,13 @@ void FoldRunningBatchNorm(int64_t channels, const float* gamma,
   }
 }
 
+void InverseDeviation(int64_t channels, const float* variance, double epsilon,
+                      float* inv_std) {
+  for (int64_t c = 0; c < channels; ++c) {
+    inv_std[c] = static_cast<float>(1 / std::sqrt(variance[c] + epsilon));
+  }
+}
+
 void UpdateRunning(int64_t channels, const float* batch, double momentum,
                    float* running) {
   for (int64_t c = 0; c < channels; ++c) {

@@ -30,6 +30,9 @@ void FoldRunningBatchNorm(int64_t channels, const float* gamma,
                           const float* beta, const float* running_mean,
                           const float* running_variance, double epsilon,
                           float* scale, float* shift);
+// inv_std = 1 / sqrt(variance + epsilon).
+void InverseDeviation(int64_t channels, const float* variance, double epsilon,
+                      float* inv_std);
 // running += momentum * (batch - running): `momentum` weighs the batch.
 void UpdateRunning(int64_t channels, const float* batch, double momentum,
                    float* running);

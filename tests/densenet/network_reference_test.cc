@@ -66,7 +66,7 @@ class NetworkReferenceTest : public ::testing::TestWithParam<NamedConfig> {
   using Masks = std::map<std::string, std::vector<uint8_t>>;
 
   // Runs one step; fills the masks where the strategy shows them.
-  void RunStep(Strategy strategy, Masks* masks) {
+  void RunStep(Strategy strategy, Masks* masks, bool frozen = false) {
     const ModelConfig& config = GetParam().config;
     const int64_t images = GetParam().images;
     auto ctx = Context::Create({.threads = 2});
@@ -77,8 +77,10 @@ class NetworkReferenceTest : public ::testing::TestWithParam<NamedConfig> {
     ASSERT_TRUE(store.ok());
     (*store)->Initialize(3);
     Perturb(**store);
+    PerturbStatistics(**store);
     auto network = Network::Create(
-        **ctx, config, {Network::Mode::kTrain, strategy, images}, **store);
+        **ctx, config, {Network::Mode::kTrain, strategy, images, frozen},
+        **store);
     ASSERT_TRUE(network.ok()) << network.status();
     auto arena = Arena::Create(memory, (*network)->plan().arena_bytes());
     ASSERT_TRUE(arena.ok());
@@ -105,14 +107,32 @@ class NetworkReferenceTest : public ::testing::TestWithParam<NamedConfig> {
       input_.parameters[(*store)->parameters()[i].name] =
           testing::ToVector((*store)->value(static_cast<int64_t>(i)));
     }
+    statistics_.clear();
+    for (size_t i = 0; i < (*store)->statistics().size(); ++i) {
+      statistics_[(*store)->statistics()[i].name] =
+          testing::ToVector((*store)->statistic(static_cast<int64_t>(i)));
+    }
+    const std::vector<float> before((*store)->statistics_values().begin(),
+                                    (*store)->statistics_values().end());
     auto result =
         (*network)->TrainStep(x.const_view(), input_.labels, kSeed, kStep);
     ASSERT_TRUE(result.ok()) << result.status();
+    const std::vector<float> after((*store)->statistics_values().begin(),
+                                   (*store)->statistics_values().end());
+    EXPECT_EQ(before == after, frozen);
     loss_ = result->loss_sum / static_cast<double>(images);
     gradients_.clear();
     for (size_t i = 0; i < (*store)->parameters().size(); ++i) {
       gradients_[(*store)->parameters()[i].name] =
           testing::ToVector((*store)->gradient(static_cast<int64_t>(i)));
+    }
+  }
+
+  // Running statistics away from 0 and 1 likewise.
+  static void PerturbStatistics(ParameterStore& store) {
+    absl::Span<float> values = store.statistics_values();
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] += 0.2f * UniformFloat(RandomBits({10, 0, 0}, i));
     }
   }
 
@@ -164,6 +184,7 @@ class NetworkReferenceTest : public ::testing::TestWithParam<NamedConfig> {
 
   ReferenceInput input_;
   double loss_ = 0;
+  std::map<std::string, std::vector<double>> statistics_;
   std::map<std::string, std::vector<double>> gradients_;
 };
 
@@ -193,6 +214,22 @@ TEST_P(NetworkReferenceTest, GradientsWithReplayedMasks) {
 
   for (Strategy strategy : AllStrategies()) {
     RunStep(strategy, nullptr);
+    EXPECT_LE(testing::RelativeNorm(Flat(gradients_), Flat(expected.gradients)),
+              kGradientBar)
+        << Name(strategy);
+  }
+}
+
+TEST_P(NetworkReferenceTest, FrozenStatisticsAreConstants) {
+  Masks masks;
+  RunStep(Strategy::kNaive, &masks, /*frozen=*/true);
+  if (HasFatalFailure()) return;
+  input_.masks = &masks;
+  input_.frozen = &statistics_;
+  const ReferenceOutput expected = testing::ReferenceStep(input_);
+  for (Strategy strategy : AllStrategies()) {
+    RunStep(strategy, nullptr, /*frozen=*/true);
+    EXPECT_NEAR(loss_, expected.loss, kGradientBar * expected.loss);
     EXPECT_LE(testing::RelativeNorm(Flat(gradients_), Flat(expected.gradients)),
               kGradientBar)
         << Name(strategy);

@@ -125,6 +125,10 @@ MapPtr Reference::NormRelu(const MapPtr& x, const std::string& name) {
       const double e = x->value[r * c + j] - mean;
       variance += e * e / rows;
     }
+    if (in_.frozen != nullptr) {
+      mean = in_.frozen->at(name + ".running_mean")[j];
+      variance = in_.frozen->at(name + ".running_var")[j];
+    }
     (*inv)[j] = 1 / std::sqrt(variance + in_.config.batch_norm_epsilon);
     for (int64_t r = 0; r < rows; ++r) {
       (*xhat)[r * c + j] = (x->value[r * c + j] - mean) * (*inv)[j];
@@ -141,6 +145,7 @@ MapPtr Reference::NormRelu(const MapPtr& x, const std::string& name) {
     z->value[i] = (*mask)[i] ? y : 0;
   }
   out_.activations += static_cast<int64_t>(z->value.size());
+  const bool frozen = in_.frozen != nullptr;
   backward_.push_back([=, &gamma, &d_gamma, &d_beta] {
     for (int64_t j = 0; j < c; ++j) {
       double sum = 0;
@@ -153,6 +158,7 @@ MapPtr Reference::NormRelu(const MapPtr& x, const std::string& name) {
       }
       d_beta[j] += sum;
       d_gamma[j] += sum_xhat;
+      if (frozen) sum = sum_xhat = 0;
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t i = r * c + j;
         const double dy = (*mask)[i] ? z->gradient[i] : 0;

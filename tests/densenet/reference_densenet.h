@@ -25,6 +25,9 @@ struct ReferenceInput {
   std::vector<int32_t> labels;
   uint64_t seed = 0;  // of the dropout masks, as in the network under test
   uint32_t step = 0;
+  // Running statistics by name, normalizing in place of the batch's; constants
+  // to the gradient.
+  const std::map<std::string, std::vector<double>>* frozen = nullptr;
   // By name of the norm before the ReLU, one byte an element: replayed where
   // given. A float32 network and this one disagree about activations near 0.
   const std::map<std::string, std::vector<uint8_t>>* masks = nullptr;
