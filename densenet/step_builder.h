@@ -114,7 +114,7 @@ class StepBuilder {
   // The next convolution's stream of dropout masks: forward order, so that a
   // layer has one stream under every strategy.
   uint32_t NextDropoutStream() { return next_stream_++; }
-  Dropout DropoutOf(const Step& step, uint32_t stream) const {
+  OutputDropout DropoutOf(const Step& step, uint32_t stream) const {
     return {training() ? static_cast<float>(config_.dropout) : 0.0f,
             {step.seed, step.number, stream}};
   }

@@ -34,7 +34,7 @@ struct Conv1x1Forward {
   const float* w = nullptr;
   float* y = nullptr;
   int64_t ldy = 0;
-  Dropout dropout;
+  OutputDropout dropout;
   double* moments = nullptr;  // MomentsBytes(k); null: not gathered
   float* scratch = nullptr;
 };
@@ -53,7 +53,7 @@ struct OutputGradient {
   const float* scale = nullptr;
   const float* k1 = nullptr;
   const float* k2 = nullptr;
-  Dropout dropout;
+  OutputDropout dropout;
 };
 
 struct Conv1x1Backward {

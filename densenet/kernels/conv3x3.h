@@ -43,7 +43,7 @@ struct Conv3x3Forward {
   const float* w = nullptr;
   float* y = nullptr;
   int64_t ldy = 0;
-  Dropout dropout;
+  OutputDropout dropout;
   double* moments = nullptr;  // MomentsBytes(k); null: not gathered
   float* scratch = nullptr;
 };
@@ -56,7 +56,7 @@ struct Conv3x3Backward {
   const float* w = nullptr;
   const float* dy = nullptr;
   int64_t lddy = 0;
-  Dropout dropout;  // of the output: dy is masked while it is packed
+  OutputDropout dropout;  // of the output: dy is masked while it is packed
   BatchNormSink sink;
   float* dw_partials = nullptr;  // kMaxChunks x 9 x c x k
   float* dw = nullptr;

@@ -40,7 +40,7 @@ struct NormalizedRows {
 };
 
 // Dropout of a convolution's output, element by element of its packed tensor.
-struct Dropout {
+struct OutputDropout {
   float rate = 0;
   RandomKey key;
 

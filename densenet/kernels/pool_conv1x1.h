@@ -48,7 +48,7 @@ struct PoolConv1x1Forward {
   const float* w = nullptr;
   float* y = nullptr;
   int64_t ldy = 0;
-  Dropout dropout;
+  OutputDropout dropout;
   double* moments = nullptr;  // MomentsBytes(k); null: not gathered
   float* scratch = nullptr;
 };
@@ -62,7 +62,7 @@ struct PoolConv1x1Backward {
   const float* w = nullptr;
   const float* dy = nullptr;
   int64_t lddy = 0;
-  Dropout dropout;
+  OutputDropout dropout;
   BatchNormSink sink;
   float* dw_partials = nullptr;  // kMaxChunks x c x k
   float* dw = nullptr;
