@@ -16,7 +16,7 @@ namespace {
 // values; a shuffle shows all of them.
 constexpr int kRounds = 8;
 // A network of few states favours some orders; a small set walks a larger one.
-constexpr int kMinBits = 10;
+constexpr int kMinBits = 8;
 
 constexpr uint64_t Mask(int bits) { return (uint64_t{1} << bits) - 1; }
 

@@ -18,7 +18,7 @@
 namespace densenet {
 
 // A random bijection of [0, n): a Feistel network over the smallest power of
-// two that holds n (2^10 at least), walked until it lands inside (Black,
+// two that holds n (2^8 at least), walked until it lands inside (Black,
 // Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). Any element
 // can be had without those before it, so an epoch resumes anywhere.
 class Permutation {

@@ -40,6 +40,14 @@ std::string TempDir::Write(std::string_view name,
   return path;
 }
 
+void TempDir::Overwrite(const std::string& path, std::string_view bytes) const {
+  CHECK_EQ(fs::file_size(path), bytes.size());
+  std::fstream out(path, std::ios::in | std::ios::out | std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  CHECK(out.good()) << path;
+}
+
 std::vector<std::string> TempDir::Names() const {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(path_)) {

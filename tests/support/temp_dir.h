@@ -22,6 +22,9 @@ class TempDir {
   std::string File(std::string_view name) const;
   // Writes a file (plainly, not through core/io) and returns its path.
   std::string Write(std::string_view name, std::string_view bytes) const;
+  // Replaces the bytes of an existing file of the same size in place: many
+  // times faster than Write() where the disk is busy.
+  void Overwrite(const std::string& path, std::string_view bytes) const;
   // The names in the folder, sorted.
   std::vector<std::string> Names() const;
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/random.h"
 #include "tests/support/gzip.h"
@@ -65,8 +66,9 @@ TEST(GzipReaderTest, MembersAreOneText) {
 TEST(GzipReaderTest, EveryTruncationIsDataLoss) {
   TempDir dir;
   const std::string bytes = Gzip(RandomText(300) + std::string(300, 'a'));
-  for (size_t size = 2; size < bytes.size(); ++size) {
-    const std::string path = dir.Write("cut", bytes.substr(0, size));
+  const std::string path = dir.Write("cut", bytes);
+  for (size_t size = bytes.size() - 1; size >= 2; --size) {
+    std::filesystem::resize_file(path, size);
     ASSERT_THAT(ReadAll(path, 100),
                 Fails(StatusCode::kDataLoss, {path, "at byte", "cut"}))
         << size;
@@ -89,13 +91,15 @@ TEST(GzipReaderTest, DamageIsDataLossWithTheOffset) {
       Fails(StatusCode::kDataLoss, {"bad", "unknown compression method"}));
   EXPECT_THAT(ReadAll(dir.Write("bad", bytes + "junk"), 100),
               Fails(StatusCode::kDataLoss, {"bad", "not gzip"}));
+  const std::string path = dir.Write("flipped", bytes);
   for (size_t i = 10; i < bytes.size(); ++i) {
     bad = bytes;
     bad[i] = static_cast<char>(bad[i] ^ 0x10);
     // A match may be found elsewhere and say the same.
-    StatusOr<std::string> read = ReadAll(dir.Write("bad", bad), 1000);
+    dir.Overwrite(path, bad);
+    StatusOr<std::string> read = ReadAll(path, 1000);
     if (read.ok() && *read == text) continue;
-    EXPECT_THAT(read, Fails(StatusCode::kDataLoss, {"bad"})) << i;
+    EXPECT_THAT(read, Fails(StatusCode::kDataLoss, {path})) << i;
   }
 }
 
