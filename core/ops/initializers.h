@@ -4,10 +4,12 @@
 // of (seed, name of the variable, i): the order of creation, other variables
 // and threads do not change it.
 //
-// Shapes    y any, any strides; HeFanOut: filters (R, S, C, K) or weights (C,
-// K) Types     float32 Memory    scratch: 0 bytes Stream    CPU; Unimplemented
-// elsewhere Errors    InvalidArgument  settings outside their range; HeFanOut
-// of another
+// Shapes    y any, any strides; HeFanOut: filters (R, S, C, K) or weights
+//           (C, K)
+// Types     float32
+// Memory    scratch: 0 bytes
+// Stream    CPU; Unimplemented elsewhere
+// Errors    InvalidArgument  settings outside their range; HeFanOut of another
 //                            rank; Scaled without a source of the shape of y
 // Numerics  float64, rounded once
 // Threads   safe for different Contexts; bitwise equal for every thread count
