@@ -12,6 +12,10 @@ namespace {
 constexpr int64_t kCifarBlocks = 3;
 constexpr int64_t kImageNetStride = 4;  // 7x7/2, then 3x3/2
 
+// Far above any network, and small enough that no count of elements overflows.
+constexpr int64_t kMaxChannels = int64_t{1} << 20;
+constexpr int64_t kMaxPixels = int64_t{1} << 28;
+
 // Layers counted by depth besides those of the blocks: the stem, a transition
 // after each block but the last, the classifier.
 constexpr int64_t kOtherLayers = 4;
@@ -67,19 +71,19 @@ void ForEachModule(const ModelConfig& config, Norm norm, Conv conv,
 StatusOr<ModelConfig> CifarConfig(int64_t depth, int64_t growth_rate,
                                   bool bottleneck, double compression) {
   const int64_t unit = kCifarBlocks * (bottleneck ? 2 : 1);
-  const int64_t layers = (depth - kOtherLayers) / unit;
-  if (depth < kOtherLayers + unit || (depth - kOtherLayers) % unit != 0) {
-    const int64_t below =
-        std::max(int64_t{1}, depth < kOtherLayers ? int64_t{1} : layers);
-    const int64_t lower = kOtherLayers + unit * below;
+  const int64_t shallowest = kOtherLayers + unit;
+  if (depth < shallowest || (depth - kOtherLayers) % unit != 0) {
+    const int64_t lower = depth - (depth - kOtherLayers) % unit;
     const std::string nearest =
-        depth < lower ? fmt::format("nearest {}", lower)
-                      : fmt::format("nearest {} or {}", lower, lower + unit);
+        depth < shallowest
+            ? fmt::format("nearest {}", shallowest)
+            : fmt::format("nearest {} or {}", lower, lower + unit);
     return InvalidArgument(fmt::format(
         "depth {} {} bottleneck: (depth - {}) must divide by {}; "
         "{}",
         depth, bottleneck ? "with" : "without", kOtherLayers, unit, nearest));
   }
+  const int64_t layers = (depth - kOtherLayers) / unit;
   ModelConfig config;
   config.block_config = {layers, layers, layers};
   config.growth_rate = growth_rate;
@@ -89,7 +93,10 @@ StatusOr<ModelConfig> CifarConfig(int64_t depth, int64_t growth_rate,
   return config;
 }
 
-Status ValidateModelConfig(const ModelConfig& c) {
+namespace {
+
+// Each field by itself.
+Status ValidateFields(const ModelConfig& c) {
   if (c.block_config.empty()) return Impossible("block list is empty");
   for (int64_t layers : c.block_config) {
     if (layers < 1) {
@@ -113,8 +120,14 @@ Status ValidateModelConfig(const ModelConfig& c) {
         "stem of {} channels on images of {}: expected 1 or more of each",
         c.stem_channels, c.image_channels));
   }
-  if (c.classes < 2) {
-    return Impossible(fmt::format("{} classes: expected 2 or more", c.classes));
+  if (c.stem_channels > kMaxChannels || c.image_channels > kMaxChannels) {
+    return Impossible(fmt::format(
+        "stem of {} channels on images of {}: expected at most {} of each",
+        c.stem_channels, c.image_channels, kMaxChannels));
+  }
+  if (c.classes < 2 || c.classes > kMaxChannels) {
+    return Impossible(
+        fmt::format("{} classes: expected 2..{}", c.classes, kMaxChannels));
   }
   if (!(c.batch_norm_epsilon > 0)) {
     return Impossible(fmt::format("batch norm epsilon {}: expected above 0",
@@ -124,7 +137,22 @@ Status ValidateModelConfig(const ModelConfig& c) {
     return Impossible(fmt::format("batch norm momentum {}: expected in (0, 1]",
                                   c.batch_norm_momentum));
   }
+  if (c.image_height > kMaxPixels || c.image_width > kMaxPixels ||
+      c.image_height * c.image_width > kMaxPixels) {
+    return Impossible(
+        fmt::format("images of {} x {}: expected at most {} "
+                    "pixels",
+                    c.image_height, c.image_width, kMaxPixels));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status ValidateModelConfig(const ModelConfig& c) {
+  RETURN_IF_ERROR(ValidateFields(c));
   const int64_t blocks = static_cast<int64_t>(c.block_config.size());
+  int64_t channels = c.stem_channels;
   for (int64_t b = 0; b < blocks; ++b) {
     const Extent extent = BlockExtent(c, b);
     if (extent.height < 1 || extent.width < 1) {
@@ -132,12 +160,21 @@ Status ValidateModelConfig(const ModelConfig& c) {
           fmt::format("images of {} x {} have no pixels left in block {} of {}",
                       c.image_height, c.image_width, b + 1, blocks));
     }
-    if (b + 1 < blocks &&
-        TransitionChannels(c, BlockOutputChannels(c, b)) < 1) {
+    // Divides: the product may not fit.
+    if (c.block_config[b] > (kMaxChannels - channels) / c.growth_rate) {
+      return Impossible(fmt::format(
+          "block {} of {} layers at growth rate {}: expected at most {} "
+          "channels",
+          b + 1, c.block_config[b], c.growth_rate, kMaxChannels));
+    }
+    channels += c.block_config[b] * c.growth_rate;
+    if (b + 1 == blocks) break;
+    if (TransitionChannels(c, channels) < 1) {
       return Impossible(
           fmt::format("compression {} leaves no channel of {} after block {}",
-                      c.compression, BlockOutputChannels(c, b), b + 1));
+                      c.compression, channels, b + 1));
     }
+    channels = TransitionChannels(c, channels);
   }
   return OkStatus();
 }
@@ -235,7 +272,7 @@ int64_t MultiplyAdds(const ModelConfig& config) {
   };
   ForEachModule(
       config, [](const std::string&, int64_t) {}, conv,
-      [&](const std::string&, int64_t c, int64_t k) { total += c * k; });
+      [](const std::string&, int64_t, int64_t) {});
   return total;
 }
 

@@ -75,9 +75,9 @@ std::vector<ParameterSpec> ParameterSpecs(const ModelConfig& config);
 std::vector<ParameterSpec> StatisticsSpecs(const ModelConfig& config);
 int64_t ParameterCount(const ModelConfig& config);
 
-// Multiply-adds of one image's forward pass in the published network
-// (convolutions and classifier; the transition's 1x1 convolution before its
-// pooling, as published): BC-100-12 has 287,926,272 on CIFAR.
+// Multiply-adds of the convolutions in one image's forward pass of the
+// published network (the transition's 1x1 convolution before its pooling, as
+// published): BC-100-12 has 287,926,272 on CIFAR.
 int64_t MultiplyAdds(const ModelConfig& config);
 
 }  // namespace densenet
