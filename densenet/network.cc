@@ -137,11 +137,10 @@ StatusOr<BatchResult> Network::TrainStep(ConstTensorView images,
   const Extent last = BlockExtent(
       config_, static_cast<int64_t>(config_.block_config.size()) - 1);
   if (!options_.frozen_statistics && images.rank() == 4 &&
-      images.dim(0) * last.height * last.width < 2) {
-    return InvalidArgument(fmt::format(
-        "batch norm over a single value: {} image of {} x {} pixels in the "
-        "last block; train with larger batches or images",
-        images.dim(0), last.height, last.width));
+      images.dim(0) * last.height * last.width == 1) {
+    return InvalidArgument(
+        "batch norm over a single value: one image of 1 x 1 pixels in the last "
+        "block; train with larger batches or images");
   }
   return Run(images, labels, seed, step);
 }
@@ -187,6 +186,9 @@ StatusOr<BatchResult> Network::Run(ConstTensorView images,
   return state_->classifier->result();
 }
 
-ConstTensorView Network::logits() const { return state_->classifier->logits(); }
+ConstTensorView Network::logits() const {
+  CHECK(options_.mode == Mode::kEvaluate);
+  return state_->classifier->logits();
+}
 
 }  // namespace densenet

@@ -87,7 +87,9 @@ class Network {
   // correct are 0.
   StatusOr<BatchResult> Evaluate(ConstTensorView images,
                                  absl::Span<const int32_t> labels);
-  // (n, classes) of the last run's n images; valid until the next run.
+  // (n, classes) of the last Evaluate's n images; valid until the arena's next
+  // run. CHECKs that this is an evaluation network: the backward pass of a
+  // training network writes over its logits.
   ConstTensorView logits() const;
 
  private:

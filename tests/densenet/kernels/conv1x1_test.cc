@@ -44,7 +44,7 @@ struct ForwardOutputs {
 };
 
 ForwardOutputs RunForward(const Case& s, const NormalizedInput& x,
-                          const TestTensor& w, const Dropout& dropout,
+                          const TestTensor& w, const OutputDropout& dropout,
                           bool stored, int threads, bool with_moments = true) {
   const auto ctx = MakeContext(threads);
   ForwardOutputs out{PoisonedTensor({s.rows(), s.k}, s.gap),
@@ -71,7 +71,7 @@ ForwardOutputs RunForward(const Case& s, const NormalizedInput& x,
 
 TEST_P(Conv1x1KernelTest, ForwardMatchesReference) {
   for (float rate : {0.0f, 0.3f}) {
-    const Dropout dropout{rate, {3, 1, 2}};
+    const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs out = RunForward(s_, x_, w_, dropout, false, 2);
     const Doubles expected =
         Multiply(Reference().Forward(x_.z(), w_.ToDoubles()),
@@ -83,7 +83,7 @@ TEST_P(Conv1x1KernelTest, ForwardMatchesReference) {
 
 TEST_P(Conv1x1KernelTest, ForwardBitsDependOnNeitherThreadsNorStorage) {
   for (float rate : {0.0f, 0.3f}) {
-    const Dropout dropout{rate, {3, 1, 2}};
+    const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs first = RunForward(s_, x_, w_, dropout, false, 1);
     for (int threads : kThreadCounts) {
       for (bool stored : {false, true}) {
@@ -105,7 +105,7 @@ TEST_P(Conv1x1KernelTest, ForwardBitsDependOnNeitherThreadsNorStorage) {
 // the batch norm behind it.
 class OutputCase {
  public:
-  OutputCase(const Case& s, const Dropout& dropout, bool finish)
+  OutputCase(const Case& s, const OutputDropout& dropout, bool finish)
       : s_(s),
         dropout_(dropout),
         finish_(finish),
@@ -143,7 +143,7 @@ class OutputCase {
 
  private:
   const Case s_;
-  const Dropout dropout_;
+  const OutputDropout dropout_;
   const bool finish_;
   TestTensor dy_, y_, mean_, scale_, k1_, k2_;
 };

@@ -50,7 +50,7 @@ struct ForwardOutputs {
 };
 
 ForwardOutputs RunForward(const Case& c, const NormalizedInput& x,
-                          const TestTensor& w, const Dropout& dropout,
+                          const TestTensor& w, const OutputDropout& dropout,
                           bool stored, int threads, bool with_moments = true) {
   const auto ctx = MakeContext(threads);
   ForwardOutputs out{PoisonedTensor({c.rows(), c.shape.k}, c.gap),
@@ -74,7 +74,7 @@ ForwardOutputs RunForward(const Case& c, const NormalizedInput& x,
 TEST_P(Conv3x3KernelTest, ForwardMatchesReference) {
   const Doubles y = Reference().Forward(x_.z(), w_.ToDoubles());
   for (float rate : {0.0f, 0.3f}) {
-    const Dropout dropout{rate, {3, 1, 2}};
+    const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs out =
         RunForward(GetParam(), x_, w_, dropout, false, 2);
     EXPECT_TRUE(Near(out.y.view(),
@@ -86,7 +86,7 @@ TEST_P(Conv3x3KernelTest, ForwardMatchesReference) {
 
 TEST_P(Conv3x3KernelTest, ForwardBitsDependOnNeitherThreadsNorStorage) {
   for (float rate : {0.0f, 0.3f}) {
-    const Dropout dropout{rate, {3, 1, 2}};
+    const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs first =
         RunForward(GetParam(), x_, w_, dropout, false, 1);
     for (int threads : kThreadCounts) {
@@ -110,8 +110,8 @@ struct BackwardOutputs {
 
 BackwardOutputs RunBackward(const Case& c, const NormalizedInput& x,
                             const TestTensor& w, const TestTensor& dy,
-                            const Dropout& dropout, SinkMode mode, bool stored,
-                            int threads) {
+                            const OutputDropout& dropout, SinkMode mode,
+                            bool stored, int threads) {
   const auto ctx = MakeContext(threads);
   const Conv3x3Shape& s = c.shape;
   BackwardOutputs out{SinkCase(x, mode, c.gap),
@@ -137,7 +137,7 @@ BackwardOutputs RunBackward(const Case& c, const NormalizedInput& x,
 TEST_P(Conv3x3KernelTest, BackwardMatchesReference) {
   const int64_t chunks = ImageChunks(s_.images).count();
   for (float rate : {0.0f, 0.3f}) {
-    const Dropout dropout{rate, {3, 1, 2}};
+    const OutputDropout dropout{rate, {3, 1, 2}};
     const Doubles dy =
         Multiply(dy_.ToDoubles(), DropoutFactors(dropout, rows_ * s_.k));
     const Doubles dz = Reference().BackwardData(dy, w_.ToDoubles());
@@ -152,7 +152,7 @@ TEST_P(Conv3x3KernelTest, BackwardMatchesReference) {
 }
 
 TEST_P(Conv3x3KernelTest, BackwardBitsDependOnNeitherThreadsNorStorage) {
-  const Dropout dropout{0.3f, {3, 1, 2}};
+  const OutputDropout dropout{0.3f, {3, 1, 2}};
   for (SinkMode mode : kSinkModes) {
     const BackwardOutputs first =
         RunBackward(GetParam(), x_, w_, dy_, dropout, mode, false, 1);

@@ -132,7 +132,7 @@ AssertionResult SinkCase::Matches(const Doubles& dz, int64_t chunks,
   return AssertionSuccess();
 }
 
-Doubles DropoutFactors(const Dropout& dropout, int64_t elems) {
+Doubles DropoutFactors(const OutputDropout& dropout, int64_t elems) {
   Doubles factors(elems, 1.0);
   if (!dropout.active()) return factors;
   for (int64_t i = 0; i < elems; ++i) {

@@ -113,7 +113,7 @@ class SinkCase {
 };
 
 // The factor of each element: 0 or 1 / (1 - rate).
-Doubles DropoutFactors(const Dropout& dropout, int64_t elems);
+Doubles DropoutFactors(const OutputDropout& dropout, int64_t elems);
 Doubles Multiply(Doubles a, const Doubles& b);
 
 // Partial moments of y (images * pixels, channels) against its own mean and

@@ -54,7 +54,7 @@ struct ForwardOutputs {
 };
 
 ForwardOutputs RunForward(const Case& c, const NormalizedInput& x,
-                          const TestTensor& w, const Dropout& dropout,
+                          const TestTensor& w, const OutputDropout& dropout,
                           bool stored, int threads, bool with_moments = true) {
   const auto ctx = MakeContext(threads);
   ForwardOutputs out{PoisonedTensor({c.out_rows(), c.shape.k}, c.gap),
@@ -78,7 +78,7 @@ ForwardOutputs RunForward(const Case& c, const NormalizedInput& x,
 TEST_P(PoolConv1x1KernelTest, ForwardMatchesReference) {
   const Doubles y = Pool().Average(Conv().Forward(x_.z(), w_.ToDoubles()));
   for (float rate : {0.0f, 0.3f}) {
-    const Dropout dropout{rate, {3, 1, 2}};
+    const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs out =
         RunForward(GetParam(), x_, w_, dropout, false, 2);
     EXPECT_TRUE(
@@ -90,7 +90,7 @@ TEST_P(PoolConv1x1KernelTest, ForwardMatchesReference) {
 }
 
 TEST_P(PoolConv1x1KernelTest, ForwardBitsDependOnNeitherThreadsNorStorage) {
-  const Dropout dropout{0.3f, {3, 1, 2}};
+  const OutputDropout dropout{0.3f, {3, 1, 2}};
   const ForwardOutputs first =
       RunForward(GetParam(), x_, w_, dropout, false, 1);
   for (int threads : kThreadCounts) {
@@ -114,8 +114,8 @@ struct BackwardOutputs {
 
 BackwardOutputs RunBackward(const Case& c, const NormalizedInput& x,
                             const TestTensor& w, const TestTensor& dy,
-                            const Dropout& dropout, SinkMode mode, bool stored,
-                            int threads) {
+                            const OutputDropout& dropout, SinkMode mode,
+                            bool stored, int threads) {
   const auto ctx = MakeContext(threads);
   const PoolConv1x1Shape& s = c.shape;
   BackwardOutputs out{SinkCase(x, mode, c.gap), PoisonedTensor({s.c, s.k})};
@@ -140,7 +140,7 @@ BackwardOutputs RunBackward(const Case& c, const NormalizedInput& x,
 TEST_P(PoolConv1x1KernelTest, BackwardMatchesReference) {
   const int64_t chunks = ImageChunks(s_.images).count();
   for (float rate : {0.0f, 0.3f}) {
-    const Dropout dropout{rate, {3, 1, 2}};
+    const OutputDropout dropout{rate, {3, 1, 2}};
     const Doubles dy = Pool().AverageBackward(
         Multiply(dy_.ToDoubles(),
                  DropoutFactors(dropout, GetParam().out_rows() * s_.k)));
@@ -156,7 +156,7 @@ TEST_P(PoolConv1x1KernelTest, BackwardMatchesReference) {
 }
 
 TEST_P(PoolConv1x1KernelTest, BackwardBitsDependOnNeitherThreadsNorStorage) {
-  const Dropout dropout{0.3f, {3, 1, 2}};
+  const OutputDropout dropout{0.3f, {3, 1, 2}};
   for (SinkMode mode : kSinkModes) {
     const BackwardOutputs first =
         RunBackward(GetParam(), x_, w_, dy_, dropout, mode, false, 1);
