@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/ops/elementwise.h"
 #include "core/ops/copy_cpu.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/operands.h"
 
 namespace densenet {

@@ -6,8 +6,8 @@
 #include <array>
 
 #include "core/ops/elementwise_cpu.h"
-#include "core/ops/reduce_cpu.h"
 #include "core/ops/operands.h"
+#include "core/ops/reduce_cpu.h"
 
 namespace densenet {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/ops/sigmoid_cross_entropy.h"
 
-#include "core/ops/sigmoid_cross_entropy_cpu.h"
 #include "core/ops/operands.h"
+#include "core/ops/sigmoid_cross_entropy_cpu.h"
 
 namespace densenet {
 

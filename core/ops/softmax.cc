@@ -1,7 +1,7 @@
 #include "core/ops/softmax.h"
 
-#include "core/ops/softmax_cpu.h"
 #include "core/ops/operands.h"
+#include "core/ops/softmax_cpu.h"
 
 namespace densenet {
 

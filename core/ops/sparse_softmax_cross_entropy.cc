@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/ops/sparse_softmax_cross_entropy_cpu.h"
 #include "core/ops/operands.h"
+#include "core/ops/sparse_softmax_cross_entropy_cpu.h"
 
 namespace densenet {
 namespace {
