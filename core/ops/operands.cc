@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "core/ops/checks.h"
+
 namespace densenet {
 
 Status CheckOperands(const Context& ctx, std::string_view op, DType dtype,
                      std::initializer_list<Operand> operands) {
   for (const Operand& operand : operands) {
     if (operand.view.dtype() != dtype) {
-      return InvalidArgument(fmt::format("{}: {} is {}, expected {}", op,
+      return InvalidArgument(fmt::format("{}: {} is {}, must be {}", op,
                                          operand.name, operand.view.ToString(),
                                          Name(dtype)));
     }
@@ -37,16 +39,11 @@ Status CheckRowOperands(const Context& ctx, std::string_view op,
 
 Status CheckShape(std::string_view op, const Operand& operand,
                   const Shape& expected) {
-  if (operand.view.shape() == expected) return OkStatus();
-  return InvalidArgument(
-      fmt::format("{}: {} is {}, expected {}", op, operand.name,
-                  operand.view.shape().ToString(), expected.ToString()));
+  return CheckShape(op, operand.name, operand.view, expected);
 }
 
 Status CheckCpu(const Context& ctx, std::string_view op) {
-  if (ctx.device().is_cpu()) return OkStatus();
-  return Unimplemented(fmt::format("{}: no kernel for {}; run it on cpu", op,
-                                   ctx.device().ToString()));
+  return ctx.device().is_cpu() ? OkStatus() : NoCudaKernel(op);
 }
 
 StatusOr<int> ResolveAxis(std::string_view op, int axis, int rank) {

@@ -1,8 +1,8 @@
 // core/ops/operands.h
 //
-// The checks of operands that most operations share, with one wording. `op`
-// and `name` are those of the message: "Softmax: x is float64, expected
-// float32".
+// The checks of operations that take any strides or types, worded as those of
+// checks.h. `op` and `name` are those of the message: "Softmax: x is float64
+// (2, 3), must be float32".
 
 #ifndef DENSENET_CORE_OPS_OPERANDS_H_
 #define DENSENET_CORE_OPS_OPERANDS_H_

@@ -117,12 +117,12 @@ TEST(ElementwiseOpsTest, ErrorsNameOperandsAndShapes) {
                     {"Add: a (2, 3) and b (2, 4) do not broadcast"}));
   EXPECT_THAT(Multiply(*ctx, a.view(), a.view(), z.view()),
               Fails(StatusCode::kInvalidArgument,
-                    {"Multiply: y is (3, 2), expected (2, 3)"}));
+                    {"Multiply: y has shape (3, 2), must be (2, 3)"}));
   double d[6] = {};
   EXPECT_THAT(Subtract(*ctx, a.view(),
                        ConstTensorView(d, DType::kFloat64, {2, 3}), y.view()),
               Fails(StatusCode::kInvalidArgument,
-                    {"Subtract: b is float64 (2, 3), expected float32"}));
+                    {"Subtract: b is float64 (2, 3), must be float32"}));
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ TEST(InitializersTest, ErrorsNameTheVariable) {
               Fails(kCode, {"a/w: no source variable 'c'"}));
   const TestTensor other({2});
   EXPECT_THAT(initialize(Initializer::Scaled("c", 1), other.view()),
-              Fails(kCode, {"c is (2), expected (3, 4, 5)"}));
+              Fails(kCode, {"c has shape (2), must be (3, 4, 5)"}));
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST(ReduceTest, ErrorsSayWhy) {
   EXPECT_THAT(ReduceSum(*ctx, x.view(), {1, -1}, y.view()),
               Fails(kCode, {"axis 1 of x (2, 3) is given twice in (1, -1)"}));
   EXPECT_THAT(ReduceMean(*ctx, x.view(), {0}, y.view()),
-              Fails(kCode, {"ReduceMean: y is (2), expected (3)"}));
+              Fails(kCode, {"ReduceMean: y has shape (2), must be (3)"}));
   TestTensor three({3});
   EXPECT_THAT(ReduceMean(*ctx, empty.view(), {0}, three.view()),
               Fails(kCode, {"no elements to average"}));

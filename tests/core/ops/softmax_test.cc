@@ -83,7 +83,7 @@ TEST(SoftmaxOpTest, ErrorsNameTheOperand) {
   TestTensor y({3, 2}), one(Shape{});
   EXPECT_THAT(Softmax(*ctx, x.view(), y.view()),
               Fails(StatusCode::kInvalidArgument,
-                    {"Softmax: y is (3, 2), expected (2, 3)"}));
+                    {"Softmax: y has shape (3, 2), must be (2, 3)"}));
   EXPECT_THAT(Softmax(*ctx, scalar.view(), one.view()),
               Fails(StatusCode::kInvalidArgument,
                     {"Softmax: x ()", "not rows of adjacent elements"}));

@@ -127,11 +127,11 @@ TEST(SparseSoftmaxCrossEntropyOpTest, ErrorsNameLabelAndRow) {
       SparseSoftmaxCrossEntropy(*ctx, x.view(),
                                 ConstTensorView(two.data(), DType::kInt32, {2}),
                                 losses.view()),
-      Fails(StatusCode::kInvalidArgument, {"labels is (2), expected (3)"}));
+      Fails(StatusCode::kInvalidArgument, {"labels has shape (2), must be (3)"}));
   EXPECT_THAT(
       SparseSoftmaxCrossEntropy(*ctx, x.view(), losses.view(), losses.view()),
       Fails(StatusCode::kInvalidArgument,
-            {"labels is float32 (3), expected int32"}));
+            {"labels is float32 (3), must be int32"}));
 }
 
 }  // namespace
