@@ -1,0 +1,354 @@
+#include "densenet/run_config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/device.h"
+#include "densenet/byte_size.h"
+#include "densenet/data/dataset.h"
+#include "densenet/presets.h"
+
+namespace densenet {
+namespace {
+
+constexpr double kDefaultCompression = 0.5;  // with bottleneck; else 1
+constexpr std::string_view kAutoStrategy = "auto";
+constexpr int64_t kCifarBlocks = 3;
+constexpr int64_t kOtherDatasetEpochs = 40;  // the paper's for SVHN
+constexpr int64_t kMaxEpochs = 1'000'000;
+
+std::string_view Name(Stem stem) {
+  return stem == Stem::kImageNet ? "imagenet" : "cifar";
+}
+
+StatusOr<Stem> ParseStem(std::string_view name) {
+  if (name == "cifar") return Stem::kCifar;
+  if (name == "imagenet") return Stem::kImageNet;
+  return InvalidArgument(
+      fmt::format("unknown stem '{}': expected cifar or imagenet", name));
+}
+
+double DefaultCompression(bool bottleneck) {
+  return bottleneck ? kDefaultCompression : 1.0;
+}
+
+int64_t DefaultStemChannels(const ModelConfig& model) {
+  const bool compressed = model.bottleneck && model.compression < 1;
+  return model.stem == Stem::kImageNet || compressed ? 2 * model.growth_rate
+                                                     : 16;
+}
+
+Status AtLeast(std::string_view option, int64_t value, int64_t least) {
+  if (value >= least) return OkStatus();
+  return InvalidArgument(
+      fmt::format("--{} {}: expected {} or more", option, value, least));
+}
+
+// The network without dropout, image and classes.
+StatusOr<ModelConfig> ResolveModel(const RunOptions& o) {
+  if (!o.names_model()) {
+    return InvalidArgument(
+        "which network? Give --preset (densenet presets lists them), or "
+        "--depth with --growth and --bottleneck, or --blocks");
+  }
+  if (o.depth && o.blocks) {
+    return InvalidArgument(
+        "--depth and --blocks both say how many layers there are: give one");
+  }
+  ModelConfig model;
+  bool bottleneck = false;
+  if (o.preset) {
+    ASSIGN_OR_RETURN(const Preset* preset, FindPreset(*o.preset));
+    model = preset->model;
+    bottleneck = model.bottleneck;
+  } else {
+    model.compression = DefaultCompression(o.bottleneck.value_or(false));
+  }
+  model.growth_rate = o.growth.value_or(model.growth_rate);
+  RETURN_IF_ERROR(AtLeast("growth", model.growth_rate, 1));
+  model.bottleneck = o.bottleneck.value_or(bottleneck);
+  if (o.preset && model.bottleneck != bottleneck) {
+    model.compression = DefaultCompression(model.bottleneck);
+  }
+  model.compression = o.compression.value_or(model.compression);
+  if (o.stem) {
+    ASSIGN_OR_RETURN(model.stem, ParseStem(*o.stem));
+  }
+  if (o.blocks) {
+    model.block_config = *o.blocks;
+  } else if (o.depth) {
+    ASSIGN_OR_RETURN(ModelConfig sized,
+                     CifarConfig(*o.depth, model.growth_rate, model.bottleneck,
+                                 model.compression));
+    model.block_config = sized.block_config;
+  }
+  model.stem_channels = o.stem_channels.value_or(DefaultStemChannels(model));
+  return model;
+}
+
+// The name of the preset whose network this is, dropout and data aside.
+std::string PresetOf(const RunOptions& o, const ModelConfig& model) {
+  if (!o.preset) return "";
+  ModelConfig published = FindPresetOrNull(*o.preset)->model;
+  published.image_height = model.image_height;
+  published.image_width = model.image_width;
+  published.image_channels = model.image_channels;
+  published.classes = model.classes;
+  published.dropout = model.dropout;
+  return published == model ? *o.preset : "";
+}
+
+Status ResolveOptimization(const RunOptions& o, const Recipe& recipe,
+                           RunConfig& c) {
+  c.batch = o.batch.value_or(recipe.batch);
+  c.epochs = o.epochs.value_or(recipe.epochs);
+  RETURN_IF_ERROR(AtLeast("batch", c.batch, 1));
+  RETURN_IF_ERROR(AtLeast("epochs", c.epochs, 1));
+  if (c.epochs > kMaxEpochs) {
+    return InvalidArgument(
+        fmt::format("--epochs {}: expected {} or less", c.epochs, kMaxEpochs));
+  }
+  c.optimizer.name = o.optimizer.value_or(c.optimizer.name);
+  c.optimizer.momentum = static_cast<float>(o.momentum.value_or(0.9));
+  c.optimizer.weight_decay = static_cast<float>(o.weight_decay.value_or(1e-4));
+  c.schedule.name = o.schedule.value_or(c.schedule.name);
+  c.schedule.learning_rate = o.learning_rate.value_or(recipe.learning_rate);
+  c.schedule.milestones = o.milestones.value_or(recipe.milestones);
+  c.seed = o.seed.value_or(c.seed);
+  RETURN_IF_ERROR(Optimizer::Create(c.optimizer).status());
+  return LearningRateSchedule::Create(c.schedule).status();
+}
+
+Status ResolveMachineAndFolder(const RunOptions& o, RunConfig& c) {
+  if (o.strategy && *o.strategy != kAutoStrategy) {
+    ASSIGN_OR_RETURN(c.strategy, ParseStrategy(*o.strategy));
+  }
+  if (o.memory_budget) {
+    ASSIGN_OR_RETURN(c.memory_budget_bytes, ParseByteSize(*o.memory_budget));
+  }
+  c.device = o.device.value_or(c.device);
+  if (c.device != "auto") RETURN_IF_ERROR(Device::Parse(c.device).status());
+  c.threads = o.threads.value_or(c.threads);
+  RETURN_IF_ERROR(AtLeast("threads", c.threads, 0));
+  c.eval_every = o.eval_every.value_or(c.eval_every);
+  c.keep = o.keep.value_or(c.keep);
+  c.checkpoint_every = o.checkpoint_every.value_or(c.checkpoint_every);
+  c.checkpoint_minutes = o.checkpoint_minutes.value_or(c.checkpoint_minutes);
+  RETURN_IF_ERROR(AtLeast("eval-every", c.eval_every, 1));
+  RETURN_IF_ERROR(AtLeast("keep", c.keep, 1));
+  RETURN_IF_ERROR(AtLeast("checkpoint-every", c.checkpoint_every, 0));
+  if (!(c.checkpoint_minutes >= 0 && std::isfinite(c.checkpoint_minutes))) {
+    return InvalidArgument(
+        fmt::format("--checkpoint-minutes {}: expected 0 (never) or more",
+                    c.checkpoint_minutes));
+  }
+  c.out = o.out.value_or(fmt::format("runs/{}-{}{}-seed{}", ModelName(c.model),
+                                     c.dataset, c.augment ? "-augmented" : "",
+                                     c.seed));
+  if (c.out.empty()) return InvalidArgument("--out is empty");
+  return OkStatus();
+}
+
+// Options that a continued run may change.
+constexpr std::string_view kFree[] = {"preset",
+                                      "data",
+                                      "epochs",
+                                      "strategy",
+                                      "device",
+                                      "threads",
+                                      "eval-every",
+                                      "keep",
+                                      "memory-budget",
+                                      "checkpoint-every",
+                                      "checkpoint-minutes"};
+
+std::string ValueOr(const Json& json, const std::string& key) {
+  return json.contains(key) ? json[key].dump() : "the default";
+}
+
+}  // namespace
+
+StatusOr<RunConfig> ResolveRunConfig(const RunOptions& o) {
+  RunConfig c;
+  ASSIGN_OR_RETURN(c.model, ResolveModel(o));
+  c.preset = PresetOf(o, c.model);
+  if (!o.dataset) {
+    return InvalidArgument("which data? Give --dataset");
+  }
+  ASSIGN_OR_RETURN(const ImageDatasetInfo info, GetDatasetInfo(*o.dataset));
+  c.dataset = info.name;
+  c.model.image_height = info.height;
+  c.model.image_width = info.width;
+  c.model.image_channels = info.channels;
+  c.model.classes = info.classes();
+  c.data = o.data.value_or("");
+  const std::string augment = o.augment.value_or("none");
+  if (augment != "none" && augment != "cifar") {
+    return InvalidArgument(
+        fmt::format("unknown --augment '{}': expected none or cifar", augment));
+  }
+  c.augment = augment == "cifar";
+  c.validation = o.validation.value_or(0);
+  RETURN_IF_ERROR(AtLeast("validation", c.validation, 0));
+  const std::optional<Recipe> paper = PaperRecipe(c.dataset, c.augment);
+  Recipe recipe = paper.value_or(Recipe{.epochs = kOtherDatasetEpochs});
+  if (!paper || c.preset.empty()) recipe.dropout = 0;
+  c.model.dropout = o.dropout.value_or(recipe.dropout);
+  RETURN_IF_ERROR(ValidateModelConfig(c.model));
+  RETURN_IF_ERROR(ResolveOptimization(o, recipe, c));
+  RETURN_IF_ERROR(ResolveMachineAndFolder(o, c));
+  return c;
+}
+
+std::string ModelName(const ModelConfig& model) {
+  for (const Preset& preset : Presets()) {
+    if (preset.model.block_config == model.block_config &&
+        preset.model.growth_rate == model.growth_rate &&
+        preset.model.bottleneck == model.bottleneck &&
+        preset.model.compression == model.compression &&
+        preset.model.stem == model.stem) {
+      return preset.name;
+    }
+  }
+  const std::vector<int64_t>& blocks = model.block_config;
+  std::string name = "densenet";
+  if (model.bottleneck) name += model.compression < 1 ? "-bc" : "-b";
+  const bool equal = std::all_of(blocks.begin(), blocks.end(), [&](int64_t b) {
+    return b == blocks.front();
+  });
+  if (equal && blocks.size() == kCifarBlocks && model.stem == Stem::kCifar) {
+    const int64_t depth =
+        kCifarBlocks * blocks.front() * (model.bottleneck ? 2 : 1) + 4;
+    return fmt::format("{}-{}-{}", name, depth, model.growth_rate);
+  }
+  return fmt::format("{}-{}-k{}", name, fmt::join(blocks, "-"),
+                     model.growth_rate);
+}
+
+Json ToJson(const RunConfig& c) {
+  Json json;
+  if (!c.preset.empty()) json["preset"] = c.preset;
+  json["blocks"] = c.model.block_config;
+  json["growth"] = c.model.growth_rate;
+  json["bottleneck"] = c.model.bottleneck;
+  // What follows from other options is left to them, so that a file with one
+  // of them changed on the command line still makes sense.
+  if (c.model.compression != DefaultCompression(c.model.bottleneck)) {
+    json["compression"] = c.model.compression;
+  }
+  json["dropout"] = c.model.dropout;
+  json["stem"] = Name(c.model.stem);
+  if (c.model.stem_channels != DefaultStemChannels(c.model)) {
+    json["stem-channels"] = c.model.stem_channels;
+  }
+  json["dataset"] = c.dataset;
+  if (!c.data.empty()) json["data"] = c.data;
+  json["augment"] = c.augment ? "cifar" : "none";
+  json["validation"] = c.validation;
+  json["batch"] = c.batch;
+  json["epochs"] = c.epochs;
+  json["optimizer"] = c.optimizer.name;
+  json["lr"] = c.schedule.learning_rate;
+  json["schedule"] = c.schedule.name;
+  if (c.schedule.name == "step") json["milestones"] = c.schedule.milestones;
+  // As the user wrote it, not the nearest float's 17 digits.
+  json["weight-decay"] =
+      Json::parse(fmt::format("{}", c.optimizer.weight_decay));
+  json["momentum"] = Json::parse(fmt::format("{}", c.optimizer.momentum));
+  json["seed"] = c.seed;
+  json["strategy"] = c.strategy ? Name(*c.strategy) : kAutoStrategy;
+  if (c.memory_budget_bytes > 0) {
+    json["memory-budget"] = std::to_string(c.memory_budget_bytes);
+  }
+  json["device"] = c.device;
+  json["threads"] = c.threads;
+  json["eval-every"] = c.eval_every;
+  json["keep"] = c.keep;
+  json["checkpoint-every"] = c.checkpoint_every;
+  json["checkpoint-minutes"] = c.checkpoint_minutes;
+  return json;
+}
+
+Json ToJson(const ModelConfig& m) {
+  Json json;
+  json["block_config"] = m.block_config;
+  json["growth_rate"] = m.growth_rate;
+  json["bottleneck"] = m.bottleneck;
+  json["compression"] = m.compression;
+  json["dropout"] = m.dropout;
+  json["stem"] = Name(m.stem);
+  json["stem_channels"] = m.stem_channels;
+  json["image_height"] = m.image_height;
+  json["image_width"] = m.image_width;
+  json["image_channels"] = m.image_channels;
+  json["classes"] = m.classes;
+  json["batch_norm_epsilon"] = m.batch_norm_epsilon;
+  json["batch_norm_momentum"] = m.batch_norm_momentum;
+  return json;
+}
+
+StatusOr<ModelConfig> ModelConfigFromJson(const Json& json) {
+  ModelConfig m;
+  // nlohmann reports a missing key or another type by an exception.
+  try {
+    json.at("block_config").get_to(m.block_config);
+    json.at("growth_rate").get_to(m.growth_rate);
+    json.at("bottleneck").get_to(m.bottleneck);
+    json.at("compression").get_to(m.compression);
+    json.at("dropout").get_to(m.dropout);
+    ASSIGN_OR_RETURN(m.stem, ParseStem(json.at("stem").get<std::string>()));
+    json.at("stem_channels").get_to(m.stem_channels);
+    json.at("image_height").get_to(m.image_height);
+    json.at("image_width").get_to(m.image_width);
+    json.at("image_channels").get_to(m.image_channels);
+    json.at("classes").get_to(m.classes);
+    json.at("batch_norm_epsilon").get_to(m.batch_norm_epsilon);
+    json.at("batch_norm_momentum").get_to(m.batch_norm_momentum);
+  } catch (const nlohmann::json::exception& e) {
+    return InvalidArgument(fmt::format("model configuration: {}", e.what()));
+  }
+  if (json.size() != ToJson(m).size()) {
+    return InvalidArgument(
+        "model configuration: unknown keys; written by a later version?");
+  }
+  RETURN_IF_ERROR(ValidateModelConfig(m));
+  return m;
+}
+
+std::vector<std::string> DifferencesFrom(const Json& run, const Json& now) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : now.items()) keys.push_back(key);
+  for (const auto& [key, value] : run.items()) {
+    if (!now.contains(key)) keys.push_back(key);
+  }
+  std::vector<std::string> differences;
+  for (const std::string& key : keys) {
+    if (std::find(std::begin(kFree), std::end(kFree), key) != std::end(kFree)) {
+      continue;
+    }
+    const std::string then = ValueOr(run, key);
+    const std::string today = ValueOr(now, key);
+    if (then == today) continue;
+    differences.push_back(
+        fmt::format("{}: {} in the run folder, {} now", key, then, today));
+  }
+  return differences;
+}
+
+bool Overrules(const std::string& key, const std::string& file_key) {
+  auto is_one_of = [&](std::initializer_list<std::string_view> keys) {
+    return std::find(keys.begin(), keys.end(), file_key) != keys.end();
+  };
+  if (key == "preset") {
+    return is_one_of({"depth", "blocks", "growth", "bottleneck", "compression",
+                      "dropout", "stem", "stem-channels"});
+  }
+  if (key == "depth") return is_one_of({"blocks"});
+  if (key == "blocks") return is_one_of({"depth"});
+  return false;
+}
+
+}  // namespace densenet

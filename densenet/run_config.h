@@ -1,0 +1,129 @@
+// densenet/run_config.h
+//
+// Everything that defines a training run. RunOptions are what a user gave (on
+// the command line or in a file); RunConfig is what follows from them, the
+// presets and the paper's recipe, and is written into a run's config.json.
+//
+// config.json is one flat object with a key per option of `densenet train`,
+// named as the option ("weight-decay": 0.0001), so it can be given to
+// --config again.
+
+#ifndef DENSENET_DENSENET_RUN_CONFIG_H_
+#define DENSENET_DENSENET_RUN_CONFIG_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/optim/optimizer.h"
+#include "core/optim/schedule.h"
+#include "core/status.h"
+#include "densenet/model_config.h"
+#include "densenet/strategy.h"
+
+namespace densenet {
+
+// Keys in the order they were inserted.
+using Json = nlohmann::ordered_json;
+
+struct RunOptions {
+  // Model
+  std::optional<std::string> preset;
+  std::optional<int64_t> depth;
+  std::optional<std::vector<int64_t>> blocks;
+  std::optional<int64_t> growth;
+  std::optional<bool> bottleneck;
+  std::optional<double> compression;
+  std::optional<double> dropout;
+  std::optional<std::string> stem;
+  std::optional<int64_t> stem_channels;
+  // Data
+  std::optional<std::string> dataset;
+  std::optional<std::string> data;
+  std::optional<std::string> augment;
+  std::optional<int64_t> validation;
+  // Optimization
+  std::optional<int64_t> batch;
+  std::optional<int64_t> epochs;
+  std::optional<std::string> optimizer;
+  std::optional<double> learning_rate;
+  std::optional<std::string> schedule;
+  std::optional<std::vector<double>> milestones;
+  std::optional<double> weight_decay;
+  std::optional<double> momentum;
+  std::optional<uint64_t> seed;
+  // Machine
+  std::optional<std::string> strategy;
+  std::optional<std::string> memory_budget;
+  std::optional<std::string> device;
+  std::optional<int> threads;
+  // Run folder
+  std::optional<std::string> out;
+  std::optional<int64_t> eval_every;
+  std::optional<int64_t> keep;
+  std::optional<int64_t> checkpoint_every;
+  std::optional<double> checkpoint_minutes;
+
+  bool names_model() const { return preset || depth || blocks; }
+};
+
+struct RunConfig {
+  std::string preset;  // empty: the model is no preset
+  ModelConfig model;   // image extents and classes: those of the data set
+
+  std::string dataset;
+  std::string data;  // empty: where the data set is usually installed
+  bool augment = false;
+  int64_t validation = 0;  // training images held out
+
+  int64_t batch = 64;
+  int64_t epochs = 300;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  uint64_t seed = 1;
+
+  // Nothing: "auto", chosen when the plan is known (training_plan.h).
+  std::optional<Strategy> strategy;
+  int64_t memory_budget_bytes = 0;  // 0: none
+  std::string device = "cpu";
+  int threads = 0;  // 0: as many as the process may run on
+
+  std::string out;
+  int64_t eval_every = 1;          // epochs
+  int64_t keep = 3;                // checkpoints
+  int64_t checkpoint_every = 0;    // steps; 0: not by steps
+  double checkpoint_minutes = 10;  // 0: not by time
+};
+
+// Fills in what the options leave open: the preset, the paper's recipe for
+// preset and data set, then the defaults above. An option given always wins.
+// Errors  InvalidArgument  an option without which there is no run, one that
+//                          is out of range, options that contradict
+//         NotFound         unknown preset, data set
+StatusOr<RunConfig> ResolveRunConfig(const RunOptions& options);
+
+// "densenet-bc-40-12", "densenet-6-12-24-16-k32".
+std::string ModelName(const ModelConfig& model);
+
+// config.json: see above. `out` is left out, so a run folder can be moved.
+Json ToJson(const RunConfig& config);
+// A ModelConfig with all its fields, as checkpoints carry it.
+Json ToJson(const ModelConfig& model);
+// Errors  InvalidArgument  a key is missing, unknown or of another type
+StatusOr<ModelConfig> ModelConfigFromJson(const Json& json);
+
+// What keeps a run from being continued as `now`: a line for each option of
+// its config.json that differs, "growth: 12 in the run folder, 24 now". Options
+// that do not change what is computed (threads, device, strategy, cadences,
+// where the data lies) and `epochs` may differ.
+std::vector<std::string> DifferencesFrom(const Json& run, const Json& now);
+
+// Whether option `key` on the command line makes `file_key` of a --config file
+// meaningless: --preset replaces the file's whole model, --depth its blocks.
+bool Overrules(const std::string& key, const std::string& file_key);
+
+}  // namespace densenet
+
+#endif  // DENSENET_DENSENET_RUN_CONFIG_H_
