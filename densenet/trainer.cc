@@ -1,0 +1,345 @@
+#include "densenet/trainer.h"
+
+#include <fmt/format.h>
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "densenet/byte_size.h"
+#include "densenet/checkpoint_folder.h"
+#include "densenet/progress_meter.h"
+#include "densenet/run_folder.h"
+#include "densenet/training_run.h"
+
+namespace densenet {
+namespace {
+
+std::string ScoreText(const Score& score) {
+  return fmt::format("loss {:.4f} error {:.2f}%", score.loss,
+                     score.error_percent);
+}
+
+// Drives a TrainingRun that is set up, saving as it goes.
+class TrainingLoop {
+ public:
+  TrainingLoop(TrainingRun& run, const CheckpointFolder& checkpoints,
+               MetricsCsv& metrics, Json run_json, const TrainHooks& hooks,
+               Console& console)
+      : run_(run),
+        checkpoints_(checkpoints),
+        metrics_(metrics),
+        run_json_(std::move(run_json)),
+        hooks_(hooks),
+        console_(console),
+        meter_(console, {.epochs = run.config().epochs,
+                         .steps_per_epoch = run.steps_per_epoch()}),
+        last_save_(absl::Now()) {}
+
+  // Until the last epoch is done or somebody stops it.
+  Status Run() {
+    while (!stopped_ && run_.progress().epoch < run_.config().epochs) {
+      RETURN_IF_ERROR(TrainEpoch());
+      if (!stopped_) RETURN_IF_ERROR(EndEpoch());
+    }
+    return OkStatus();
+  }
+
+  // Of a run that was finished before.
+  Status EvaluateAgain() {
+    ASSIGN_OR_RETURN(const std::optional<Evaluation> test,
+                     run_.EvaluateTest(Watch(run_.progress().epoch)));
+    stopped_ = !test.has_value();
+    if (test) test_ = test->score;
+    return OkStatus();
+  }
+
+  bool stopped() const { return stopped_; }
+  const std::optional<Score>& test() const { return test_; }
+
+ private:
+  Status TrainEpoch() {
+    const RunConfig& config = run_.config();
+    while (!run_.epoch_is_over()) {
+      ASSIGN_OR_RETURN(const TrainingRun::StepResult step, run_.TrainStep());
+      const TrainingProgress& progress = run_.progress();
+      meter_.Step(progress, step.examples, step.seconds);
+      if (hooks_.after_step) RETURN_IF_ERROR(hooks_.after_step(progress));
+      if (hooks_.should_stop && hooks_.should_stop()) return SaveAndStop();
+      const bool by_step = config.checkpoint_every > 0 &&
+                           progress.global_step % config.checkpoint_every == 0;
+      const bool by_time =
+          config.checkpoint_minutes > 0 &&
+          absl::Now() - last_save_ >= absl::Minutes(config.checkpoint_minutes);
+      // At its end an epoch is saved with its results.
+      if ((by_step || by_time) && !run_.epoch_is_over()) {
+        RETURN_IF_ERROR(Save());
+      }
+    }
+    return OkStatus();
+  }
+
+  Status EndEpoch() {
+    const RunConfig& config = run_.config();
+    EpochMetrics metrics;
+    metrics.epoch = run_.progress().epoch + 1;
+    metrics.step = run_.progress().global_step;
+    metrics.learning_rate = run_.LearningRate(metrics.step - 1);
+    metrics.train = run_.train_score();
+    metrics.seconds = run_.progress().seconds;
+    metrics.images_per_second =
+        static_cast<double>(run_.progress().examples) / metrics.seconds;
+    const bool last = metrics.epoch == config.epochs;
+    const bool evaluate = last || metrics.epoch % config.eval_every == 0;
+    const bool validate = config.validation > 0;
+    const absl::Time start = absl::Now();
+    if (evaluate && validate) {
+      ASSIGN_OR_RETURN(const std::optional<Evaluation> validation,
+                       run_.EvaluateValidation(Watch(metrics.epoch)));
+      if (!validation) return SaveAndStop();
+      metrics.validation = validation->score;
+    }
+    if (last || (evaluate && !validate)) {
+      ASSIGN_OR_RETURN(const std::optional<Evaluation> test,
+                       run_.EvaluateTest(Watch(metrics.epoch)));
+      if (!test) return SaveAndStop();
+      metrics.test = test->score;
+      if (last) test_ = test->score;
+    }
+    meter_.EvaluationDone(absl::ToDoubleSeconds(absl::Now() - start));
+    // The row before the checkpoint: a kill in between repeats the epoch's
+    // end, and resuming cuts the row off.
+    RETURN_IF_ERROR(metrics_.Append(metrics));
+    std::optional<double> error;
+    if (evaluate) {
+      error = (validate ? *metrics.validation : *metrics.test).error_percent;
+    }
+    const bool best = run_.FinishEpoch(error);
+    RETURN_IF_ERROR(Save());
+    if (best) {
+      RETURN_IF_ERROR(checkpoints_.MarkBest(run_.progress().global_step));
+    }
+    Report(metrics, best);
+    return OkStatus();
+  }
+
+  void Report(const EpochMetrics& m, bool best) {
+    std::string line = fmt::format("epoch {}/{}: train {}", m.epoch,
+                                   run_.config().epochs, ScoreText(m.train));
+    if (m.validation) line += ", validation " + ScoreText(*m.validation);
+    if (m.test) line += ", test " + ScoreText(*m.test);
+    console_.Line(fmt::format("{}{}, rate {:.3g}, {:.0f} images/s, {}", line,
+                              best ? " (best)" : "", m.learning_rate,
+                              m.images_per_second,
+                              DurationText(absl::Seconds(m.seconds))));
+  }
+
+  // Shows how far an evaluation is, and ends it when the run shall stop.
+  EvaluationProgress Watch(int64_t epoch) {
+    return [this, epoch](int64_t done, int64_t total) {
+      meter_.Evaluating(epoch, done, total);
+      return !(hooks_.should_stop && hooks_.should_stop());
+    };
+  }
+
+  Status Save() {
+    RETURN_IF_ERROR(run_.Save(checkpoints_, run_json_));
+    last_save_ = absl::Now();
+    return OkStatus();
+  }
+
+  Status SaveAndStop() {
+    stopped_ = true;
+    return Save();
+  }
+
+  TrainingRun& run_;
+  const CheckpointFolder& checkpoints_;
+  MetricsCsv& metrics_;
+  const Json run_json_;
+  const TrainHooks& hooks_;
+  Console& console_;
+  ProgressMeter meter_;
+  absl::Time last_save_;
+  bool stopped_ = false;
+  std::optional<Score> test_;
+};
+
+Status CheckSameRun(const std::string& folder, const Json& then,
+                    const Json& now) {
+  const std::vector<std::string> differences = DifferencesFrom(then, now);
+  if (differences.empty()) return OkStatus();
+  return FailedPrecondition(fmt::format(
+      "{} holds another run ({}); continue it with its own options, or give "
+      "another --out",
+      folder, absl::StrJoin(differences, "; ")));
+}
+
+// What cannot be seen from the options: edited files, fewer epochs.
+Status CheckContinues(const RunConfig& config, const Checkpoint& checkpoint) {
+  const CheckpointInfo& info = checkpoint.info();
+  if (!(info.model == config.model)) {
+    return FailedPrecondition(fmt::format(
+        "{} holds another model ({}, with {} parameters) than the "
+        "one asked for ({}, {}); give another --out",
+        checkpoint.path(), ModelName(info.model), ParameterCount(info.model),
+        ModelName(config.model), ParameterCount(config.model)));
+  }
+  const TrainingProgress& p = info.progress;
+  if (p.epoch > config.epochs || (p.epoch == config.epochs && p.batch > 0)) {
+    return FailedPrecondition(fmt::format(
+        "{}: the run is in epoch {}; --epochs {} cannot undo that",
+        checkpoint.path(), p.epoch + (p.batch > 0 ? 1 : 0), config.epochs));
+  }
+  return OkStatus();
+}
+
+void Describe(const TrainingRun& run, const std::string& folder,
+              Console& console) {
+  const RunConfig& c = run.config();
+  console.Line(fmt::format("model   {}: {} parameters, dropout {}",
+                           ModelName(c.model), ParameterCount(c.model),
+                           c.model.dropout));
+  std::string held_out;
+  if (const BatchSource* validation = run.data().validation()) {
+    held_out = fmt::format("{} validation and ", validation->examples());
+  }
+  console.Line(fmt::format(
+      "data    {}: {} training, {}{} test images of {} x {} x {}{}", c.dataset,
+      run.data().train().examples(), held_out, run.data().test().examples(),
+      c.model.image_height, c.model.image_width, c.model.image_channels,
+      c.augment ? ", augmented" : ""));
+  console.Line(fmt::format(
+      "train   {} epochs of {} steps, batch {}, {}, rate {} ({}), weight decay "
+      "{}, seed {}",
+      c.epochs, run.steps_per_epoch(), c.batch, c.optimizer.name,
+      c.schedule.learning_rate, c.schedule.name, c.optimizer.weight_decay,
+      c.seed));
+  console.Line(fmt::format("machine cpu, {} threads, strategy {}",
+                           run.threads(), Name(*c.strategy)));
+  console.Line("memory  planned peak " + run.plan().ToString());
+  console.Line("folder  " + folder);
+}
+
+// Of a config.json; nothing if it says "auto" or what we do not know.
+std::optional<Strategy> StrategyOf(const Json& run) {
+  auto it = run.find("strategy");
+  if (it == run.end() || !it->is_string()) return std::nullopt;
+  const StatusOr<Strategy> strategy = ParseStrategy(it->get<std::string>());
+  return strategy.ok() ? std::optional(*strategy) : std::nullopt;
+}
+
+int64_t EpochsOf(const Json& run) {
+  auto it = run.find("epochs");
+  return it != run.end() && it->is_number_integer() ? it->get<int64_t>() : 0;
+}
+
+// Says how the run goes on, and makes the folder agree with the checkpoint.
+Status Resume(const CheckpointFolder::Opened& opened, const Json& then,
+              const RunConfig& config, const CheckpointFolder& checkpoints,
+              Console& console) {
+  const TrainingProgress& p = opened.checkpoint.info().progress;
+  for (const Status& damage : opened.damaged) {
+    console.Line(fmt::format("warning: {}; set aside, using the one before it",
+                             StdView(damage.message())));
+  }
+  RETURN_IF_ERROR(checkpoints.SetAsideAfter(p.global_step));
+  RETURN_IF_ERROR(checkpoints.MarkBest(p.best_step));
+  if (p.epoch == config.epochs) {
+    console.Line(fmt::format(
+        "this run is finished ({} epochs, {} steps): evaluating it again. "
+        "More --epochs would continue it",
+        p.epoch, p.global_step));
+    return OkStatus();
+  }
+  console.Line(fmt::format("resuming at step {} (epoch {}) from {}",
+                           p.global_step, p.epoch + 1,
+                           opened.checkpoint.path()));
+  const std::optional<Strategy> strategy = StrategyOf(then);
+  if (strategy && TraitsOf(*strategy).defers_correction !=
+                      TraitsOf(*config.strategy).defers_correction) {
+    console.Line(fmt::format(
+        "strategy {} instead of {}: gradients are summed in another order, so "
+        "the result differs in its last bits",
+        Name(*config.strategy), Name(*strategy)));
+  }
+  if (EpochsOf(then) != 0 && EpochsOf(then) != config.epochs) {
+    console.Line(fmt::format(
+        "{} epochs instead of {}: the learning rate follows the new total",
+        config.epochs, EpochsOf(then)));
+  }
+  return OkStatus();
+}
+
+TrainResult MakeResult(const TrainingRun& run, const TrainingLoop& loop,
+                       const CheckpointFolder& checkpoints) {
+  const TrainingProgress& p = run.progress();
+  TrainResult result;
+  result.steps = p.global_step;
+  result.epochs = p.epoch;
+  result.test = loop.test();
+  result.images_per_second =
+      p.total_seconds > 0
+          ? static_cast<double>(p.total_examples) / p.total_seconds
+          : 0;
+  result.planned_peak_bytes = run.plan().total_bytes();
+  result.measured_peak_bytes = run.measured_peak_bytes();
+  result.checkpoint = checkpoints.PathOf(p.global_step);
+  result.best_error = p.best_error;
+  result.stopped = loop.stopped();
+  return result;
+}
+
+}  // namespace
+
+StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
+                            Console& console) {
+  CHECK_EQ(asked.device, "cpu");
+  RunConfig config = asked;
+  ASSIGN_OR_RETURN(RunFolder folder, RunFolder::Open(config.out));
+  const CheckpointFolder checkpoints(folder.path(), config.keep);
+  Json now = ToJson(config);
+  ASSIGN_OR_RETURN(std::optional<Json> then, folder.ReadConfig());
+  if (then) RETURN_IF_ERROR(CheckSameRun(folder.path(), *then, now));
+  ASSIGN_OR_RETURN(const std::optional<CheckpointFolder::Opened> newest,
+                   checkpoints.OpenNewest());
+  if (newest) {
+    const Checkpoint& checkpoint = newest->checkpoint;
+    if (!then) then = checkpoint.info().run;
+    RETURN_IF_ERROR(CheckSameRun(folder.path(), *then, now));
+    RETURN_IF_ERROR(CheckContinues(config, checkpoint));
+  }
+  if (then && !config.strategy) config.strategy = StrategyOf(*then);
+  ASSIGN_OR_RETURN(std::unique_ptr<TrainingRun> run,
+                   TrainingRun::Create(config));
+  now = ToJson(run->config());
+  if (newest) RETURN_IF_ERROR(run->Restore(newest->checkpoint));
+
+  // From here on the folder stays, whatever happens.
+  folder.Commit();
+  RETURN_IF_ERROR(console.OpenLog(folder.log_path()));
+  Describe(*run, folder.path(), console);
+  if (newest) {
+    RETURN_IF_ERROR(
+        Resume(*newest, *then, run->config(), checkpoints, console));
+  }
+  RETURN_IF_ERROR(folder.WriteConfig(now));
+  ASSIGN_OR_RETURN(
+      MetricsCsv metrics,
+      MetricsCsv::Open(folder.metrics_path(), run->progress().global_step));
+  TrainingLoop loop(*run, checkpoints, metrics, now, hooks, console);
+  const Status status = run->progress().epoch == config.epochs
+                            ? loop.EvaluateAgain()
+                            : loop.Run();
+  if (!status.ok()) {
+    console.Log(fmt::format("failed: {}", StdView(status.message())));
+    return status;
+  }
+  return MakeResult(*run, loop, checkpoints);
+}
+
+}  // namespace densenet

@@ -1,0 +1,239 @@
+#include "densenet/training_run.h"
+
+#include <fmt/format.h>
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace densenet {
+namespace {
+
+constexpr BatchLoader::Options kTrainLoader{};
+constexpr BatchLoader::Options kEvaluationLoader{.across_epochs = false};
+
+absl::Span<const int32_t> Labels(const Batch& batch) {
+  return absl::MakeConstSpan(batch.labels.data<int32_t>(),
+                             batch.labels.elems());
+}
+
+bool AllFinite(absl::Span<const float> values) {
+  return std::all_of(values.begin(), values.end(),
+                     [](float v) { return std::isfinite(v); });
+}
+
+}  // namespace
+
+StatusOr<int64_t> StepsPerEpoch(const ModelConfig& model,
+                                const BatchSource& source) {
+  const int64_t last_block =
+      static_cast<int64_t>(model.block_config.size()) - 1;
+  const Extent extent = BlockExtent(model, last_block);
+  const int64_t batches = source.batches();
+  const bool single_value =
+      extent.height * extent.width * source.BatchExamples(batches - 1) == 1;
+  if (!single_value) return batches;
+  if (batches > 1 && source.BatchExamples(0) > 1) return batches - 1;
+  return InvalidArgument(fmt::format(
+      "batches of one image, of which block {} sees one pixel: batch norm "
+      "needs more than a single value; give --batch 2 or more",
+      last_block + 1));
+}
+
+StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Create(
+    const RunConfig& config) {
+  std::unique_ptr<TrainingRun> run(new TrainingRun(config));
+  RETURN_IF_ERROR(run->Load());
+  RETURN_IF_ERROR(run->CreateNetworks());
+  RETURN_IF_ERROR(run->Allocate());
+  return run;
+}
+
+Status TrainingRun::Load() {
+  ASSIGN_OR_RETURN(context_, Context::Create({.threads = config_.threads}));
+  ASSIGN_OR_RETURN(optimizer_, Optimizer::Create(config_.optimizer));
+  ASSIGN_OR_RETURN(schedule_, LearningRateSchedule::Create(config_.schedule));
+  for (int i = 0; i < optimizer_->slots(); ++i) {
+    slot_names_.emplace_back(optimizer_->slot_name(i));
+  }
+  ASSIGN_OR_RETURN(data_, TrainingData::Load(config_, memory_));
+  ASSIGN_OR_RETURN(steps_per_epoch_,
+                   StepsPerEpoch(config_.model, data_->train()));
+  return OkStatus();
+}
+
+Status TrainingRun::CreateNetworks() {
+  ASSIGN_OR_RETURN(
+      store_, ParameterStore::Create(memory_, ParameterSpecs(config_.model),
+                                     StatisticsSpecs(config_.model),
+                                     optimizer_->slots()));
+  store_->Initialize(config_.seed);
+  Network::Options options;
+  options.mode = Network::Mode::kEvaluate;
+  options.max_batch = data_->test().BatchExamples(0);
+  if (const BatchSource* validation = data_->validation()) {
+    options.max_batch =
+        std::max(options.max_batch, validation->BatchExamples(0));
+  }
+  ASSIGN_OR_RETURN(evaluation_network_,
+                   Network::Create(*context_, config_.model, options, *store_));
+  PlanFixedParts();
+  return CreateTrainNetwork();
+}
+
+// All but the arena of a training step, which depends on the strategy.
+void TrainingRun::PlanFixedParts() {
+  plan_.batch = data_->train().BatchExamples(0);
+  plan_.evaluation_arena_bytes = evaluation_network_->plan().arena_bytes();
+  plan_.parameter_bytes = ParameterBytes(config_.model);
+  plan_.optimizer_bytes = OptimizerBytes(config_.model, optimizer_->slots());
+  plan_.data_bytes = data_->bytes();
+  plan_.input_bytes =
+      BatchLoader::PlannedBytes(data_->train(), kTrainLoader) +
+      BatchLoader::PlannedBytes(data_->test(), kEvaluationLoader);
+  if (const BatchSource* validation = data_->validation()) {
+    plan_.input_bytes +=
+        BatchLoader::PlannedBytes(*validation, kEvaluationLoader);
+  }
+}
+
+Status TrainingRun::CreateTrainNetwork() {
+  if (!config_.strategy) {
+    ASSIGN_OR_RETURN(config_.strategy,
+                     ChooseStrategy(*context_, config_, plan_, *store_));
+  }
+  Network::Options options;
+  options.strategy = *config_.strategy;
+  options.max_batch = plan_.batch;
+  ASSIGN_OR_RETURN(train_network_,
+                   Network::Create(*context_, config_.model, options, *store_));
+  plan_.train_arena_bytes = train_network_->plan().arena_bytes();
+  return CheckBudget(*context_, config_, plan_, *store_);
+}
+
+Status TrainingRun::Allocate() {
+  // What reading the files took for a moment is no part of a step.
+  memory_.ResetPeak();
+  ASSIGN_OR_RETURN(Arena arena, Arena::Create(memory_, plan_.arena_bytes()));
+  arena_.emplace(std::move(arena));
+  train_network_->Bind(*arena_);
+  evaluation_network_->Bind(*arena_);
+  ASSIGN_OR_RETURN(train_loader_,
+                   BatchLoader::Create(&data_->train(), kTrainLoader, memory_));
+  ASSIGN_OR_RETURN(
+      test_loader_,
+      BatchLoader::Create(&data_->test(), kEvaluationLoader, memory_));
+  if (const BatchSource* validation = data_->validation()) {
+    ASSIGN_OR_RETURN(
+        validation_loader_,
+        BatchLoader::Create(validation, kEvaluationLoader, memory_));
+  }
+  return OkStatus();
+}
+
+Status TrainingRun::Restore(const Checkpoint& checkpoint) {
+  const CheckpointInfo& info = checkpoint.info();
+  const DataDescription& then = info.data;
+  const DataDescription& now = data_->description();
+  if (then.train_examples != now.train_examples) {
+    return FailedPrecondition(fmt::format(
+        "{}: the run was trained on {} images, the data has {} now",
+        checkpoint.path(), then.train_examples, now.train_examples));
+  }
+  if (then != now) {
+    return FailedPrecondition(fmt::format(
+        "{}: the run was trained on other images: their mean, deviation or "
+        "class names differ from those of the data now",
+        checkpoint.path()));
+  }
+  RETURN_IF_ERROR(checkpoint.ReadAll(*store_, slot_names_));
+  progress_ = info.progress;
+  return OkStatus();
+}
+
+StatusOr<TrainingRun::StepResult> TrainingRun::TrainStep() {
+  const absl::Time start = absl::Now();
+  const int64_t step = progress_.global_step;
+  const Batch batch = train_loader_->Get(progress_.epoch, progress_.batch);
+  ASSIGN_OR_RETURN(
+      const BatchResult result,
+      train_network_->TrainStep(batch.images, Labels(batch), config_.seed,
+                                static_cast<uint32_t>(step)));
+  if (!std::isfinite(result.loss_sum)) {
+    return Internal(fmt::format(
+        "step {} (epoch {}): the loss is {}; the last checkpoint is from "
+        "before. A lower --lr in a new run folder may help",
+        step + 1, progress_.epoch + 1, result.loss_sum));
+  }
+  std::vector<absl::Span<float>> slots;
+  for (int i = 0; i < store_->slots(); ++i) slots.push_back(store_->slot(i));
+  optimizer_->Update(*context_, LearningRate(step), store_->values(),
+                     store_->gradients(), slots);
+
+  StepResult done;
+  done.examples = result.examples;
+  done.seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  progress_.global_step = step + 1;
+  ++progress_.batch;
+  progress_.loss_sum += result.loss_sum;
+  progress_.correct += result.correct;
+  progress_.examples += result.examples;
+  progress_.total_examples += result.examples;
+  progress_.seconds += done.seconds;
+  progress_.total_seconds += done.seconds;
+  return done;
+}
+
+Score TrainingRun::train_score() const {
+  return MeanScore(progress_.loss_sum, progress_.correct, progress_.examples);
+}
+
+bool TrainingRun::FinishEpoch(std::optional<double> error_percent) {
+  ++progress_.epoch;
+  progress_.batch = 0;
+  progress_.loss_sum = 0;
+  progress_.correct = 0;
+  progress_.examples = 0;
+  progress_.seconds = 0;
+  if (!error_percent || !(*error_percent < progress_.best_error)) return false;
+  progress_.best_error = *error_percent;
+  progress_.best_step = progress_.global_step;
+  return true;
+}
+
+StatusOr<std::optional<Evaluation>> TrainingRun::EvaluateTest(
+    const EvaluationProgress& progress) {
+  return Evaluate(*evaluation_network_, *test_loader_, progress);
+}
+
+StatusOr<std::optional<Evaluation>> TrainingRun::EvaluateValidation(
+    const EvaluationProgress& progress) {
+  CHECK(validation_loader_ != nullptr);
+  return Evaluate(*evaluation_network_, *validation_loader_, progress);
+}
+
+Status TrainingRun::CheckFinite() const {
+  if (AllFinite(store_->values()) && AllFinite(store_->statistics_values())) {
+    return OkStatus();
+  }
+  return Internal(fmt::format(
+      "step {} (epoch {}): parameters or running statistics are no finite "
+      "numbers any more; the last checkpoint is from before. A lower --lr in "
+      "a new run folder may help",
+      progress_.global_step, progress_.epoch + 1));
+}
+
+Status TrainingRun::Save(const CheckpointFolder& folder, const Json& run) {
+  RETURN_IF_ERROR(CheckFinite());
+  CheckpointInfo info;
+  info.model = config_.model;
+  info.data = data_->description();
+  info.run = run;
+  info.progress = progress_;
+  return folder.Save(info, *store_, slot_names_);
+}
+
+}  // namespace densenet

@@ -1,0 +1,117 @@
+// densenet/training_run.h
+//
+// The state of a run and the steps that change it; Train() (trainer.h) decides
+// when. Kept apart so that setting up, stepping and saving each fit a page.
+// Not for other callers.
+//
+// Errors   those of trainer.h
+// Threads  one thread of control
+
+#ifndef DENSENET_DENSENET_TRAINING_RUN_H_
+#define DENSENET_DENSENET_TRAINING_RUN_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/context.h"
+#include "core/optim/optimizer.h"
+#include "core/optim/schedule.h"
+#include "core/status.h"
+#include "densenet/checkpoint_folder.h"
+#include "densenet/console.h"
+#include "densenet/data/batch_loader.h"
+#include "densenet/evaluator.h"
+#include "densenet/network.h"
+#include "densenet/run_config.h"
+#include "densenet/training_data.h"
+#include "densenet/training_plan.h"
+#include "memory/arena.h"
+#include "memory/host_memory.h"
+#include "parallel/parameter_store.h"
+
+namespace densenet {
+
+class TrainingRun {
+ public:
+  // Loads the data, plans, checks the budget, allocates, and sets the initial
+  // parameters.
+  static StatusOr<std::unique_ptr<TrainingRun>> Create(const RunConfig& config);
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
+
+  const TrainingPlan& plan() const { return plan_; }
+  const TrainingProgress& progress() const { return progress_; }
+  const TrainingData& data() const { return *data_; }
+  const RunConfig& config() const { return config_; }
+  int64_t steps_per_epoch() const { return steps_per_epoch_; }
+  int64_t measured_peak_bytes() const { return memory_.stats().peak_bytes; }
+  int threads() const { return context_->threads().threads(); }
+
+  // Goes on from a checkpoint.
+  // Errors  FailedPrecondition  it was trained on other data
+  Status Restore(const Checkpoint& checkpoint);
+
+  struct StepResult {
+    int64_t examples = 0;
+    double seconds = 0;
+  };
+  // The next step of the current epoch.
+  StatusOr<StepResult> TrainStep();
+  bool epoch_is_over() const { return progress_.batch == steps_per_epoch_; }
+  // The rate of step `step`, 0 for the first.
+  float LearningRate(int64_t step) const {
+    return schedule_->AtStep(step, config_.epochs * steps_per_epoch_);
+  }
+  Score train_score() const;
+  // Moves on to the next epoch, noting `error_percent` of the evaluation, if
+  // there was one. True when that is the best so far.
+  bool FinishEpoch(std::optional<double> error_percent);
+
+  StatusOr<std::optional<Evaluation>> EvaluateTest(
+      const EvaluationProgress& progress);
+  // Only with held-out images.
+  StatusOr<std::optional<Evaluation>> EvaluateValidation(
+      const EvaluationProgress& progress);
+
+  Status Save(const CheckpointFolder& folder, const Json& run);
+
+ private:
+  explicit TrainingRun(const RunConfig& config)
+      : config_(config), memory_(config.memory_budget_bytes) {}
+  Status Load();
+  Status CreateNetworks();
+  void PlanFixedParts();
+  Status CreateTrainNetwork();
+  Status Allocate();
+  Status CheckFinite() const;
+
+  RunConfig config_;  // its strategy is chosen by CreateNetworks
+  // Members below use those above them.
+  HostMemory memory_;
+  std::unique_ptr<Context> context_;
+  std::unique_ptr<TrainingData> data_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<LearningRateSchedule> schedule_;
+  std::vector<std::string> slot_names_;
+  std::unique_ptr<ParameterStore> store_;
+  std::unique_ptr<Network> train_network_;
+  std::unique_ptr<Network> evaluation_network_;
+  TrainingPlan plan_;
+  std::optional<Arena> arena_;
+  std::unique_ptr<BatchLoader> train_loader_;
+  std::unique_ptr<BatchLoader> validation_loader_;
+  std::unique_ptr<BatchLoader> test_loader_;
+  int64_t steps_per_epoch_ = 0;
+  TrainingProgress progress_;
+};
+
+// Batches of an epoch of which batch norm can take statistics (see trainer.h).
+// Errors  InvalidArgument  none
+StatusOr<int64_t> StepsPerEpoch(const ModelConfig& model,
+                                const BatchSource& source);
+
+}  // namespace densenet
+
+#endif  // DENSENET_DENSENET_TRAINING_RUN_H_
