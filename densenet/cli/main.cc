@@ -1,1 +1,24 @@
-int main() { return 0; }
+// The program `densenet`.
+
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "densenet/cli/app.h"
+#include "densenet/cli/stop_signal.h"
+
+int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
+  densenet::cli::CatchStopSignals();
+  const densenet::cli::Environment env{
+      .out = std::cout,
+      .err = std::cerr,
+      .terminal = isatty(STDOUT_FILENO) == 1,
+      .should_stop = densenet::cli::StopRequested};
+  return densenet::cli::RunApp(std::vector<std::string>(argv + 1, argv + argc),
+                               env);
+}

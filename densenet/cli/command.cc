@@ -1,0 +1,50 @@
+#include "densenet/cli/command.h"
+
+#include <fmt/format.h>
+
+#include "core/device.h"
+#include "core/io/file.h"
+#include "densenet/run_folder.h"
+
+namespace densenet::cli {
+
+int Report(const Environment& env, std::string_view command,
+           const Status& status, int code) {
+  env.err << fmt::format("densenet {}: {}\n", command,
+                         StdView(status.message()))
+          << std::flush;
+  return code;
+}
+
+int ExitCodeOf(const Status& status) {
+  return status.code() == StatusCode::kInvalidArgument ? kExitUsage
+                                                       : kExitFailed;
+}
+
+Status CheckJsonOption(const std::optional<std::string>& path) {
+  return path ? CheckCanWriteFile(*path) : OkStatus();
+}
+
+Status WriteJsonOption(const std::optional<std::string>& path,
+                       const Json& json) {
+  return path ? WriteFileAtomically(*path, json.dump(2) + "\n") : OkStatus();
+}
+
+StatusOr<std::string> ResolveDevice(const std::string& device,
+                                    std::string_view what,
+                                    const Environment& env) {
+  if (device == "auto") {
+    env.out << fmt::format("device auto: {} runs on the CPU today; using cpu\n",
+                           what);
+    return std::string("cpu");
+  }
+  ASSIGN_OR_RETURN(const Device parsed, Device::Parse(device));
+  if (parsed.is_cpu()) return std::string("cpu");
+  return Unimplemented(fmt::format(
+      "--device {}: {} does not run on CUDA yet (`densenet devices` shows the "
+      "cards; single operations run there: affine + ReLU, addition, 1x1 and "
+      "3x3 convolution); use --device cpu",
+      device, what));
+}
+
+}  // namespace densenet::cli

@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "densenet/checkpoint_folder.h"
+#include "densenet/cli/command.h"
+#include "densenet/console.h"
+#include "densenet/data/shuffle.h"
+#include "densenet/evaluator.h"
+#include "densenet/inference.h"
+#include "memory/host_memory.h"
+
+namespace densenet::cli {
+namespace {
+
+constexpr char kName[] = "eval";
+constexpr int64_t kDefaultBatch = 100;
+
+struct Options {
+  std::string checkpoint;
+  bool best = false;
+  std::optional<std::string> dataset;
+  std::optional<std::string> data;
+  std::string split = "test";
+  int64_t batch = kDefaultBatch;
+  int threads = 0;
+  std::string device = "cpu";
+  std::optional<std::string> json;
+};
+
+// A value of the run's config.json inside a checkpoint.
+template <typename T>
+T FromRun(const CheckpointInfo& info, const char* key, T otherwise) {
+  const auto it = info.run.find(key);
+  if (it == info.run.end()) return otherwise;
+  try {
+    return it->get<T>();
+  } catch (const nlohmann::json::exception&) {
+    return otherwise;
+  }
+}
+
+// The folder given, or the one trained from where the data is the same.
+std::string DataFolder(const Options& options, const CheckpointInfo& info,
+                       const std::string& dataset) {
+  if (options.data) return *options.data;
+  return dataset == info.data.dataset ? FromRun<std::string>(info, "data", "")
+                                      : "";
+}
+
+Status CheckFits(const ImageDatasetInfo& images, const ModelConfig& model) {
+  if (images.height == model.image_height &&
+      images.width == model.image_width &&
+      images.channels == model.image_channels &&
+      images.classes() == model.classes) {
+    return OkStatus();
+  }
+  return InvalidArgument(fmt::format(
+      "{} has {} x {} x {} images of {} classes; the model was trained on {} "
+      "x {} x {} of {}",
+      images.name, images.height, images.width, images.channels,
+      images.classes(), model.image_height, model.image_width,
+      model.image_channels, model.classes));
+}
+
+// The images of a split, as the training run divided them.
+StatusOr<BatchSource> MakeSource(const Options& options,
+                                 const CheckpointInfo& info,
+                                 const Dataset& set) {
+  BatchSource::Options source;
+  source.batch_size = options.batch;
+  const int64_t held_out = FromRun<int64_t>(info, "validation", 0);
+  if (options.split == "test" || held_out == 0) {
+    return BatchSource::Create(&set, info.data.normalization, source);
+  }
+  ASSIGN_OR_RETURN(HeldOut parts, HoldOut(set.count(), held_out,
+                                          FromRun<uint64_t>(info, "seed", 1)));
+  return BatchSource::Create(
+      &set, info.data.normalization, source,
+      std::move(options.split == "train" ? parts.train : parts.validation));
+}
+
+StatusOr<Evaluation> EvaluateCheckpoint(const Options& options,
+                                        const Checkpoint& checkpoint,
+                                        const Environment& env) {
+  const CheckpointInfo& info = checkpoint.info();
+  const std::string dataset = options.dataset.value_or(info.data.dataset);
+  ASSIGN_OR_RETURN(const ImageDatasetInfo images, GetDatasetInfo(dataset));
+  RETURN_IF_ERROR(CheckFits(images, info.model));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Context> context,
+                   Context::Create({.threads = options.threads}));
+  HostMemory memory;
+  ASSIGN_OR_RETURN(
+      const Dataset set,
+      LoadDataset(dataset, DataFolder(options, info, dataset),
+                  options.split == "test" ? Split::kTest : Split::kTrain,
+                  memory));
+  ASSIGN_OR_RETURN(const BatchSource source, MakeSource(options, info, set));
+  if (source.examples() == 0) {
+    return InvalidArgument(
+        fmt::format("{}: no images to evaluate on", dataset));
+  }
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<BatchLoader> loader,
+      BatchLoader::Create(&source, {.across_epochs = false}, memory));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Inference> inference,
+      Inference::Create(*context, memory, checkpoint, source.BatchExamples(0)));
+  Console console(env.out, env.terminal);
+  ASSIGN_OR_RETURN(
+      const std::optional<Evaluation> evaluation,
+      Evaluate(inference->network(), *loader, [&](int64_t done, int64_t total) {
+        console.Bar(fmt::format("evaluating {}%", 100 * done / total));
+        return !(env.should_stop && env.should_stop());
+      }));
+  if (!evaluation) return Unavailable("stopped before the end");
+  return *evaluation;
+}
+
+int Run(const Options& options, const Environment& env) {
+  StatusOr<std::string> device = ResolveDevice(options.device, kName, env);
+  if (!device.ok()) {
+    return Report(env, kName, device.status(), ExitCodeOf(device.status()));
+  }
+  if (options.dataset) {
+    const Status status = GetDatasetInfo(*options.dataset).status();
+    if (!status.ok()) return Report(env, kName, status, kExitUsage);
+  }
+  Status status = CheckJsonOption(options.json);
+  if (!status.ok()) return Report(env, kName, status, kExitFailed);
+  std::vector<Status> damaged;
+  StatusOr<Checkpoint> checkpoint =
+      OpenCheckpoint(options.checkpoint, options.best, &damaged);
+  if (!checkpoint.ok()) {
+    return Report(env, kName, checkpoint.status(), kExitFailed);
+  }
+  for (const Status& damage : damaged) {
+    Report(env, kName, Annotate(damage, "warning, passed over"), 0);
+  }
+  if (options.split == "validation" &&
+      FromRun<int64_t>(checkpoint->info(), "validation", 0) == 0) {
+    return Report(env, kName,
+                  InvalidArgument("--split validation: the run held out no "
+                                  "images (train --validation N)"),
+                  kExitUsage);
+  }
+  StatusOr<Evaluation> result = EvaluateCheckpoint(options, *checkpoint, env);
+  if (!result.ok()) return Report(env, kName, result.status(), kExitFailed);
+  env.out << fmt::format(
+      "{}: error {:.2f}%, loss {:.4f} on {} {} images of {}\n",
+      checkpoint->path(), result->score.error_percent, result->score.loss,
+      result->examples, options.split,
+      options.dataset.value_or(checkpoint->info().data.dataset));
+  status = WriteJsonOption(options.json,
+                           {{"error_percent", result->score.error_percent},
+                            {"loss", result->score.loss},
+                            {"examples", result->examples}});
+  return status.ok() ? kExitDone : Report(env, kName, status, kExitFailed);
+}
+
+}  // namespace
+
+void AddEvalCommand(CLI::App& app, const Environment& env, Command* selected) {
+  CLI::App* command = app.add_subcommand(
+      kName, "error on a data set from a checkpoint or run folder");
+  auto o = std::make_shared<Options>();
+  command
+      ->add_option("--checkpoint", o->checkpoint,
+                   "a checkpoint, or a run folder: its newest")
+      ->type_name("FILE|DIR")
+      ->required();
+  command->add_flag("--best", o->best, "the best of the run folder instead");
+  AddOption(*command, "--dataset", o->dataset, "(the one trained on)", "NAME");
+  AddOption(*command, "--data", o->data, "folder of its files", "DIR");
+  command->add_option("--split", o->split, "which images (test)")
+      ->type_name("")
+      ->check(CLI::IsMember({"test", "train", "validation"}));
+  command->add_option("--batch", o->batch, "images at a time (100)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  command->add_option("--threads", o->threads, "(0: one for each core)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 16));
+  command->add_option("--device", o->device, "cpu or auto (cpu)")
+      ->type_name("DEVICE");
+  AddOption(*command, "--json", o->json, "write the result", "FILE");
+  command->callback(
+      [&env, selected, o] { *selected = [&env, o] { return Run(*o, env); }; });
+}
+
+}  // namespace densenet::cli
