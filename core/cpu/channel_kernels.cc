@@ -1,5 +1,7 @@
 #include "core/cpu/channel_kernels.h"
 
+#include <cmath>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/cpu/channel_kernels.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -10,6 +12,9 @@ namespace densenet {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+// Of the tags used here.
+constexpr size_t kMaxLanes = 16;
 
 // Calls kernel.template Run<vectors>(tag, first channel) so that all channels
 // are covered: blocks of four full vectors, full vectors, then narrower ones.
@@ -28,7 +33,6 @@ void CoverTail(int64_t begin, int64_t channels, const Kernel& kernel) {
 template <typename Kernel>
 void CoverChannels(int64_t channels, const Kernel& kernel) {
   constexpr int kVectors = 4;
-  constexpr size_t kMaxLanes = 16;
   const hn::CappedTag<float, kMaxLanes> d;
   const int64_t block = kVectors * static_cast<int64_t>(hn::Lanes(d));
   int64_t begin = 0;
@@ -36,6 +40,25 @@ void CoverChannels(int64_t channels, const Kernel& kernel) {
     kernel.template Run<kVectors>(d, begin);
   }
   CoverTail<kMaxLanes>(begin, channels, kernel);
+}
+
+// MulAdd, or where an instruction set has none, std::fma lane by lane: the
+// forward of batch norm has the same bits everywhere.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V FusedMulAdd(D d, V x, V s, V t) {
+#if HWY_NATIVE_FMA
+  (void)d;
+  return hn::MulAdd(x, s, t);
+#else
+  HWY_ALIGN float a[kMaxLanes];
+  HWY_ALIGN float b[kMaxLanes];
+  HWY_ALIGN float c[kMaxLanes];
+  hn::Store(x, d, a);
+  hn::Store(s, d, b);
+  hn::Store(t, d, c);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) c[i] = std::fma(a[i], b[i], c[i]);
+  return hn::Load(d, c);
+#endif
 }
 
 struct ScaleShiftKernel {
@@ -59,7 +82,7 @@ struct ScaleShiftKernel {
     float* out = y.data + c;
     for (int64_t row = 0; row < rows; ++row, in += x.stride, out += y.stride) {
       for (int v = 0; v < kVectors; ++v) {
-        hn::StoreU(hn::MulAdd(hn::LoadU(d, in + v * lanes), s[v], t[v]), d,
+        hn::StoreU(FusedMulAdd(d, hn::LoadU(d, in + v * lanes), s[v], t[v]), d,
                    out + v * lanes);
       }
     }

@@ -6,7 +6,8 @@
 //
 // Memory   arrays of `channels` elements; outputs may alias no input, except
 //          that y may be x, dx may be dy, and sum_of_squares may be center
-// Numerics MulAdd of Highway: fused on every instruction set that can
+// Numerics ScaleShiftRows has one rounding an element on every machine; the
+//          others fuse their multiply-adds where the instruction set can
 // Threads  safe; these are pure functions of their arguments
 
 #ifndef DENSENET_CORE_CPU_CHANNEL_KERNELS_H_
