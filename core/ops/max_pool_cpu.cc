@@ -56,8 +56,9 @@ void ScatterWindow(const Image<const float>& x, const PoolWindow& window,
     for (int64_t w = window.w_begin; w < window.w_end; ++w, ++number) {
       float* const out = dx.at(n, h, w) + channel;
       for (int64_t c = 0; c < channels; ++c) {
-        const float sum = out[c] + gradient[channel + c];
-        out[c] = where[c] == number ? sum : out[c];
+        // A sum in every lane, not a store in some: vectorizes.
+        const float share = gradient[channel + c];
+        out[c] += where[c] == number ? share : 0.0f;
       }
     }
   }
