@@ -48,47 +48,6 @@ Status AtLeast(std::string_view option, int64_t value, int64_t least) {
 }
 
 // The network without dropout, image and classes.
-StatusOr<ModelConfig> ResolveModel(const RunOptions& o) {
-  if (!o.names_model()) {
-    return InvalidArgument(
-        "which network? Give --preset (densenet presets lists them), or "
-        "--depth with --growth and --bottleneck, or --blocks");
-  }
-  if (o.depth && o.blocks) {
-    return InvalidArgument(
-        "--depth and --blocks both say how many layers there are: give one");
-  }
-  ModelConfig model;
-  bool bottleneck = false;
-  if (o.preset) {
-    ASSIGN_OR_RETURN(const Preset* preset, FindPreset(*o.preset));
-    model = preset->model;
-    bottleneck = model.bottleneck;
-  } else {
-    model.compression = DefaultCompression(o.bottleneck.value_or(false));
-  }
-  model.growth_rate = o.growth.value_or(model.growth_rate);
-  RETURN_IF_ERROR(AtLeast("growth", model.growth_rate, 1));
-  model.bottleneck = o.bottleneck.value_or(bottleneck);
-  if (o.preset && model.bottleneck != bottleneck) {
-    model.compression = DefaultCompression(model.bottleneck);
-  }
-  model.compression = o.compression.value_or(model.compression);
-  if (o.stem) {
-    ASSIGN_OR_RETURN(model.stem, ParseStem(*o.stem));
-  }
-  if (o.blocks) {
-    model.block_config = *o.blocks;
-  } else if (o.depth) {
-    ASSIGN_OR_RETURN(ModelConfig sized,
-                     CifarConfig(*o.depth, model.growth_rate, model.bottleneck,
-                                 model.compression));
-    model.block_config = sized.block_config;
-  }
-  model.stem_channels = o.stem_channels.value_or(DefaultStemChannels(model));
-  return model;
-}
-
 // The name of the preset whose network this is, dropout and data aside.
 std::string PresetOf(const RunOptions& o, const ModelConfig& model) {
   if (!o.preset) return "";
@@ -170,6 +129,47 @@ std::string ValueOr(const Json& json, const std::string& key) {
 }
 
 }  // namespace
+
+StatusOr<ModelConfig> ResolveModel(const RunOptions& o) {
+  if (!o.names_model()) {
+    return InvalidArgument(
+        "which network? Give --preset (densenet presets lists them), or "
+        "--depth with --growth and --bottleneck, or --blocks");
+  }
+  if (o.depth && o.blocks) {
+    return InvalidArgument(
+        "--depth and --blocks both say how many layers there are: give one");
+  }
+  ModelConfig model;
+  bool bottleneck = false;
+  if (o.preset) {
+    ASSIGN_OR_RETURN(const Preset* preset, FindPreset(*o.preset));
+    model = preset->model;
+    bottleneck = model.bottleneck;
+  } else {
+    model.compression = DefaultCompression(o.bottleneck.value_or(false));
+  }
+  model.growth_rate = o.growth.value_or(model.growth_rate);
+  RETURN_IF_ERROR(AtLeast("growth", model.growth_rate, 1));
+  model.bottleneck = o.bottleneck.value_or(bottleneck);
+  if (o.preset && model.bottleneck != bottleneck) {
+    model.compression = DefaultCompression(model.bottleneck);
+  }
+  model.compression = o.compression.value_or(model.compression);
+  if (o.stem) {
+    ASSIGN_OR_RETURN(model.stem, ParseStem(*o.stem));
+  }
+  if (o.blocks) {
+    model.block_config = *o.blocks;
+  } else if (o.depth) {
+    ASSIGN_OR_RETURN(ModelConfig sized,
+                     CifarConfig(*o.depth, model.growth_rate, model.bottleneck,
+                                 model.compression));
+    model.block_config = sized.block_config;
+  }
+  model.stem_channels = o.stem_channels.value_or(DefaultStemChannels(model));
+  return model;
+}
 
 StatusOr<RunConfig> ResolveRunConfig(const RunOptions& o) {
   RunConfig c;

@@ -97,6 +97,11 @@ struct RunConfig {
   double checkpoint_minutes = 10;  // 0: not by time
 };
 
+// The network that the model options name, with the default image size and
+// classes: those follow from the data set.
+// Errors  as ResolveRunConfig
+StatusOr<ModelConfig> ResolveModel(const RunOptions& options);
+
 // Fills in what the options leave open: the preset, the paper's recipe for
 // preset and data set, then the defaults above. An option given always wins.
 // Errors  InvalidArgument  an option without which there is no run, one that

@@ -45,6 +45,9 @@ int RunApp(const std::vector<std::string>& args, const Environment& env) {
   AddEvalCommand(app, env, &selected);
   AddPredictCommand(app, env, &selected);
   AddPresetsCommand(app, env, &selected);
+  AddMemoryCommand(app, env, &selected);
+  AddBenchCommand(app, env, &selected);
+  AddVerifyCommand(app, env, &selected);
   AddDevicesCommand(app, env, &selected);
   // CLI11 takes the arguments last first.
   std::vector<std::string> reversed(args.rbegin(), args.rend());

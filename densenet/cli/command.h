@@ -46,6 +46,9 @@ void AddPresetsCommand(CLI::App& app, const Environment& env,
                        Command* selected);
 void AddDevicesCommand(CLI::App& app, const Environment& env,
                        Command* selected);
+void AddMemoryCommand(CLI::App& app, const Environment& env, Command* selected);
+void AddBenchCommand(CLI::App& app, const Environment& env, Command* selected);
+void AddVerifyCommand(CLI::App& app, const Environment& env, Command* selected);
 
 // One line "densenet <command>: <message>" to env.err; returns `code`.
 int Report(const Environment& env, std::string_view command,

@@ -37,61 +37,6 @@ std::string Join(const std::vector<std::string>& names) {
   return absl::StrJoin(names, "|");
 }
 
-void AddModelOptions(CLI::App& command, RunOptions& o) {
-  constexpr char kGroup[] = "Model";
-  AddOption(command, "--preset", o.preset,
-            "a row of the paper (see densenet presets), with its recipe",
-            "NAME")
-      ->group(kGroup);
-  AddOption(command, "--depth", o.depth,
-            "layers: (depth - 4) divides by 3, with bottleneck by 6", "N")
-      ->group(kGroup);
-  AddOption(command, "--blocks", o.blocks,
-            "layers of each block, in place of --depth: 6,12,24,16", "N,N,...")
-      ->delimiter(',')
-      ->group(kGroup);
-  AddOption(command, "--growth", o.growth, "growth rate (12)", "K")
-      ->group(kGroup);
-  command
-      .add_flag_function(
-          "--bottleneck,!--no-bottleneck",
-          [&o](int64_t count) { o.bottleneck = count > 0; },
-          "1x1 convolution before each 3x3 (off)")
-      ->group(kGroup);
-  AddOption(command, "--compression", o.compression,
-            "of channels at transitions (0.5 with bottleneck, else 1)", "X")
-      ->group(kGroup);
-  AddOption(command, "--dropout", o.dropout,
-            "rate after each convolution but the first (0; a preset without "
-            "augmentation: 0.2)",
-            "X")
-      ->group(kGroup);
-  AddOption(command, "--stem", o.stem,
-            "cifar: 3x3; imagenet: 7x7/2 and pooling (cifar)", "cifar|imagenet")
-      ->group(kGroup);
-  AddOption(command, "--stem-channels", o.stem_channels,
-            "(2 * growth where compressed or imagenet, else 16)", "N")
-      ->group(kGroup);
-}
-
-void AddDataOptions(CLI::App& command, RunOptions& o) {
-  constexpr char kGroup[] = "Data";
-  AddOption(command, "--dataset", o.dataset, "what the images are",
-            Join(DatasetNames()))
-      ->group(kGroup);
-  AddOption(command, "--data", o.data,
-            "folder of its files (where the system keeps them)", "DIR")
-      ->group(kGroup);
-  AddOption(command, "--augment", o.augment,
-            "cifar: pad 4, random crop, mirror (none)", "none|cifar")
-      ->group(kGroup);
-  AddOption(command, "--validation", o.validation,
-            "training images to hold out and evaluate on instead of the test "
-            "images (0)",
-            "N")
-      ->group(kGroup);
-}
-
 void AddOptimizationOptions(CLI::App& command, RunOptions& o) {
   constexpr char kGroup[] = "Optimization";
   AddOption(command, "--epochs", o.epochs,
@@ -213,6 +158,61 @@ StatusOr<RunOptions> ReadConfigFile(const Json& json, const RunOptions& given) {
 }
 
 }  // namespace
+
+void AddModelOptions(CLI::App& command, RunOptions& o) {
+  constexpr char kGroup[] = "Model";
+  AddOption(command, "--preset", o.preset,
+            "a row of the paper (see densenet presets), with its recipe",
+            "NAME")
+      ->group(kGroup);
+  AddOption(command, "--depth", o.depth,
+            "layers: (depth - 4) divides by 3, with bottleneck by 6", "N")
+      ->group(kGroup);
+  AddOption(command, "--blocks", o.blocks,
+            "layers of each block, in place of --depth: 6,12,24,16", "N,N,...")
+      ->delimiter(',')
+      ->group(kGroup);
+  AddOption(command, "--growth", o.growth, "growth rate (12)", "K")
+      ->group(kGroup);
+  command
+      .add_flag_function(
+          "--bottleneck,!--no-bottleneck",
+          [&o](int64_t count) { o.bottleneck = count > 0; },
+          "1x1 convolution before each 3x3 (off)")
+      ->group(kGroup);
+  AddOption(command, "--compression", o.compression,
+            "of channels at transitions (0.5 with bottleneck, else 1)", "X")
+      ->group(kGroup);
+  AddOption(command, "--dropout", o.dropout,
+            "rate after each convolution but the first (0; a preset without "
+            "augmentation: 0.2)",
+            "X")
+      ->group(kGroup);
+  AddOption(command, "--stem", o.stem,
+            "cifar: 3x3; imagenet: 7x7/2 and pooling (cifar)", "cifar|imagenet")
+      ->group(kGroup);
+  AddOption(command, "--stem-channels", o.stem_channels,
+            "(2 * growth where compressed or imagenet, else 16)", "N")
+      ->group(kGroup);
+}
+
+void AddDataOptions(CLI::App& command, RunOptions& o) {
+  constexpr char kGroup[] = "Data";
+  AddOption(command, "--dataset", o.dataset, "what the images are",
+            Join(DatasetNames()))
+      ->group(kGroup);
+  AddOption(command, "--data", o.data,
+            "folder of its files (where the system keeps them)", "DIR")
+      ->group(kGroup);
+  AddOption(command, "--augment", o.augment,
+            "cifar: pad 4, random crop, mirror (none)", "none|cifar")
+      ->group(kGroup);
+  AddOption(command, "--validation", o.validation,
+            "training images to hold out and evaluate on instead of the test "
+            "images (0)",
+            "N")
+      ->group(kGroup);
+}
 
 void AddRunOptions(CLI::App& command, RunOptions& options) {
   AddModelOptions(command, options);

@@ -13,6 +13,11 @@
 
 namespace densenet::cli {
 
+// The options of the network, and of its data: parts of AddRunOptions that
+// other commands share.
+void AddModelOptions(CLI::App& command, RunOptions& options);
+void AddDataOptions(CLI::App& command, RunOptions& options);
+
 // Adds every option of RunOptions; `options` must outlive the parsing.
 void AddRunOptions(CLI::App& command, RunOptions& options);
 
