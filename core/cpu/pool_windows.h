@@ -37,14 +37,14 @@ inline PoolWindow ClippedWindow(int64_t p, int64_t q, int64_t h, int64_t w,
 
 // The element (n, h, w, 0) of a row-strided (N, H, W, C) view.
 template <typename T>
-struct Image {
+struct ImageRows {
   T* data;
   int64_t height;
   int64_t width;
   int64_t stride;
 
   template <typename View>
-  explicit Image(const View& view)
+  explicit ImageRows(const View& view)
       : data(view.template data<std::remove_const_t<T>>()),
         height(view.dim(1)),
         width(view.dim(2)),
@@ -56,7 +56,8 @@ struct Image {
 };
 
 // Sets all elements of image n to 0.
-inline void ClearImage(const Image<float>& image, int64_t n, int64_t channels) {
+inline void ClearImage(const ImageRows<float>& image, int64_t n,
+                       int64_t channels) {
   float* row = image.at(n, 0, 0);
   for (int64_t i = 0; i < image.height * image.width; ++i) {
     std::fill(row, row + channels, 0.0f);

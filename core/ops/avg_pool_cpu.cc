@@ -15,8 +15,9 @@ float Weight(const PoolWindow& window, const PoolParams& params,
   return 1.0f / static_cast<float>(elems);
 }
 
-void PoolRow(const Image<const float>& x, const PoolWindow& window, int64_t n,
-             int64_t channels, float weight, float* __restrict__ out) {
+void PoolRow(const ImageRows<const float>& x, const PoolWindow& window,
+             int64_t n, int64_t channels, float weight,
+             float* __restrict__ out) {
   std::fill(out, out + channels, 0.0f);
   for (int64_t h = window.h_begin; h < window.h_end; ++h) {
     for (int64_t w = window.w_begin; w < window.w_end; ++w) {
@@ -29,7 +30,7 @@ void PoolRow(const Image<const float>& x, const PoolWindow& window, int64_t n,
 
 void SpreadRow(const float* __restrict__ gradient, const PoolWindow& window,
                int64_t n, int64_t channels, float weight,
-               const Image<float>& dx) {
+               const ImageRows<float>& dx) {
   for (int64_t h = window.h_begin; h < window.h_end; ++h) {
     for (int64_t w = window.w_begin; w < window.w_end; ++w) {
       float* const out = dx.at(n, h, w);
@@ -43,8 +44,8 @@ void SpreadRow(const float* __restrict__ gradient, const PoolWindow& window,
 void AvgPoolCpu(const Context& ctx, ConstTensorView x, const PoolParams& params,
                 const WindowGeometry& geometry, AvgPoolDivisor divisor,
                 TensorView y) {
-  const Image<const float> in(x);
-  const Image<float> out(y);
+  const ImageRows<const float> in(x);
+  const ImageRows<float> out(y);
   const FixedChunks chunks(x.dim(0) * out.height, 1, kMaxPoolTasks);
   ParallelForChunks(
       ctx.threads(), chunks, [&](const Chunk& chunk, int64_t, int) {
@@ -65,8 +66,8 @@ void AvgPoolBackwardCpu(const Context& ctx, ConstTensorView dy,
                         const PoolParams& params,
                         const WindowGeometry& geometry, AvgPoolDivisor divisor,
                         TensorView dx) {
-  const Image<const float> gradient(dy);
-  const Image<float> out(dx);
+  const ImageRows<const float> gradient(dy);
+  const ImageRows<float> out(dx);
   const int64_t channels = dx.dim(3);
   const FixedChunks chunks(dx.dim(0), 1, kMaxPoolTasks);
   // Windows may overlap, so an image is one task: its sums keep their order.

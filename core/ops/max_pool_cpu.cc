@@ -15,8 +15,8 @@ inline bool Beats(float candidate, float best) {
   return candidate > best || (candidate != candidate && best == best);
 }
 
-void PoolRow(const Image<const float>& x, const PoolWindow& window, int64_t n,
-             int64_t channels, float* __restrict__ out) {
+void PoolRow(const ImageRows<const float>& x, const PoolWindow& window,
+             int64_t n, int64_t channels, float* __restrict__ out) {
   const float* first = x.at(n, window.h_begin, window.w_begin);
   std::copy(first, first + channels, out);
   for (int64_t h = window.h_begin; h < window.h_end; ++h) {
@@ -32,9 +32,10 @@ void PoolRow(const Image<const float>& x, const PoolWindow& window, int64_t n,
 }
 
 // Adds the gradient of one window to the first of its largest elements.
-void ScatterWindow(const Image<const float>& x, const PoolWindow& window,
+void ScatterWindow(const ImageRows<const float>& x, const PoolWindow& window,
                    int64_t n, int64_t channel, int64_t channels,
-                   const float* __restrict__ gradient, const Image<float>& dx) {
+                   const float* __restrict__ gradient,
+                   const ImageRows<float>& dx) {
   float best[kChannelBlock];
   int32_t where[kChannelBlock];  // the element's number within the window
   const float* first = x.at(n, window.h_begin, window.w_begin) + channel;
@@ -68,8 +69,8 @@ void ScatterWindow(const Image<const float>& x, const PoolWindow& window,
 
 void MaxPoolCpu(const Context& ctx, ConstTensorView x, const PoolParams& params,
                 const WindowGeometry& geometry, TensorView y) {
-  const Image<const float> in(x);
-  const Image<float> out(y);
+  const ImageRows<const float> in(x);
+  const ImageRows<float> out(y);
   const FixedChunks chunks(x.dim(0) * out.height, 1, kMaxPoolTasks);
   ParallelForChunks(
       ctx.threads(), chunks, [&](const Chunk& chunk, int64_t, int) {
@@ -88,9 +89,9 @@ void MaxPoolCpu(const Context& ctx, ConstTensorView x, const PoolParams& params,
 void MaxPoolBackwardCpu(const Context& ctx, ConstTensorView x,
                         ConstTensorView dy, const PoolParams& params,
                         const WindowGeometry& geometry, TensorView dx) {
-  const Image<const float> in(x);
-  const Image<const float> gradient(dy);
-  const Image<float> out(dx);
+  const ImageRows<const float> in(x);
+  const ImageRows<const float> gradient(dy);
+  const ImageRows<float> out(dx);
   const int64_t channels = x.dim(3);
   const FixedChunks chunks(x.dim(0), 1, kMaxPoolTasks);
   // Windows overlap, so an image is one task: its sums keep their order.

@@ -51,6 +51,10 @@ TEST(Structure, SourcesIncludeTheirHeaderFirst) {
   EXPECT_THAT(OwnHeaderNotFirst(OurTree()), IsEmpty());
 }
 
+TEST(Structure, EveryOperationHasItsFiles) {
+  EXPECT_THAT(IncompleteOps(OurTree()), IsEmpty());
+}
+
 TEST(WrongWayIncludes, NamesTheWrongDirection) {
   const SourceTree tree = {
       {"core/a.h", "#include <vector>\n#include \"memory/b.h\"\n"},
