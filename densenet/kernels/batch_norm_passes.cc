@@ -38,7 +38,9 @@ int64_t SinkPassScratchFloats(int64_t threads, int64_t channels) {
 
 void SinkPass(const Context& ctx, const PassShape& shape, const float* dz,
               int64_t lddz, const BatchNormSink& sink, float* scratch) {
-  ParallelForChunks(ctx.threads(), ImageChunks(shape.images),
+  const FixedChunks chunks = ImageChunks(shape.images);
+  ClearSums(sink, chunks.count());
+  ParallelForChunks(ctx.threads(), chunks,
                     [&](const Chunk& chunk, int64_t index, int thread) {
                       BatchNormSinkChunk part(
                           sink, index,

@@ -6,14 +6,16 @@
 
 namespace densenet {
 
+void ClearSums(const BatchNormSink& sink, int64_t chunks) {
+  std::fill_n(sink.partials, chunks * 2 * sink.channels, 0.0);
+}
+
 BatchNormSinkChunk::BatchNormSinkChunk(const BatchNormSink& sink, int64_t chunk,
                                        float* tile_sums)
     : sink_(sink),
       tile_sums_(tile_sums),
       sum_dy_(sink.partials + chunk * 2 * sink.channels),
-      sum_dyx_(sum_dy_ + sink.channels) {
-  std::fill(sum_dy_, sum_dy_ + 2 * sink.channels, 0.0);
-}
+      sum_dyx_(sum_dy_ + sink.channels) {}
 
 void BatchNormSinkChunk::Put(int64_t row, int64_t rows, int64_t channel,
                              int64_t channels, const float* dz, int64_t lddz) {

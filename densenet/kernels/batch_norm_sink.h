@@ -8,7 +8,7 @@
 // Shapes    x, dy, g (rows x channels) with their strides; partials:
 //           chunks x 2 x channels float64 (ReduceGradientSums)
 // Memory    a tile's sums in scratch of 2 x channels floats
-// Threads   one BatchNormSinkChunk a chunk
+// Threads   one BatchNormSinkChunk a chunk, or a chunk and range of channels
 
 #ifndef DENSENET_DENSENET_KERNELS_BATCH_NORM_SINK_H_
 #define DENSENET_DENSENET_KERNELS_BATCH_NORM_SINK_H_
@@ -33,10 +33,14 @@ struct BatchNormSink {
   double* partials = nullptr;
 };
 
-// One chunk's view of a sink.
+// Zeroes the sums of the first `chunks` chunks: before any Put.
+void ClearSums(const BatchNormSink& sink, int64_t chunks);
+
+// One chunk's view of a sink. Several may serve one chunk when each keeps to
+// channels of its own.
 class BatchNormSinkChunk {
  public:
-  // Its sums start at zero. `tile_sums` is scratch of 2 x channels floats.
+  // `tile_sums` is scratch of twice the channels of a Put, floats.
   BatchNormSinkChunk(const BatchNormSink& sink, int64_t chunk,
                      float* tile_sums);
 

@@ -146,6 +146,7 @@ void Run(const Context& ctx, const Conv1x1Backward& a) {
   float* thread_scratch = a.scratch + AlignedFloats(a.c * a.k);
   TransposeWeights(a.c, a.k, a.w, w_transposed);
   const FixedChunks chunks = ImageChunks(a.images);
+  ClearSums(a.sink, chunks.count());
   ParallelForChunks(
       ctx.threads(), chunks,
       [&](const Chunk& chunk, int64_t index, int thread) {

@@ -222,6 +222,7 @@ void Run(const Context& ctx, const Conv3x3Backward& a) {
   float* thread_scratch = dw_transposed + AlignedFloats(filter_floats);
   FlipWeights(s, a.w, flipped);
   const FixedChunks chunks = ImageChunks(s.images);
+  ClearSums(a.sink, chunks.count());
   ParallelForChunks(ctx.threads(), chunks,
                     [&](const Chunk& chunk, int64_t index, int thread) {
                       const BackwardBuffers buffers(

@@ -54,8 +54,10 @@ int64_t GlobalPoolBackwardScratchFloats(int64_t threads, int64_t c) {
 
 void Run(const Context& ctx, const GlobalPoolBackward& a) {
   const float inverse = 1.0f / static_cast<float>(a.pixels);
+  const FixedChunks chunks = ImageChunks(a.images);
+  ClearSums(a.sink, chunks.count());
   ParallelForChunks(
-      ctx.threads(), ImageChunks(a.images),
+      ctx.threads(), chunks,
       [&](const Chunk& chunk, int64_t index, int thread) {
         ScratchCursor cursor(a.scratch + thread * BackwardThreadFloats(a.c));
         float* dz = cursor.Take(a.c);

@@ -115,42 +115,39 @@ void UnpoolRow(const PoolConv1x1Shape& s, const float* d_pooled, int64_t width,
   }
 }
 
+// One channel block of one tile.
 void BackwardTile(const PoolConv1x1Backward& a, const float* w_transposed,
-                  int64_t n, int64_t p, int64_t height, bool first,
+                  int64_t n, int64_t p, int64_t height, int64_t c, bool first,
                   const BackwardBuffers& b, float* dw,
                   BatchNormSinkChunk& sink) {
   const PoolConv1x1Shape& s = a.shape;
   const int64_t out_row = n * s.out_pixels() + p * s.out_width();
   const int64_t rows = height * s.out_width();
+  const int64_t width = std::min(kChannelBlock, s.c - c);
   CopyRows(rows, s.k, a.dy + out_row * a.lddy, a.lddy, b.dy, s.k);
   a.dropout.Apply(out_row, rows, s.k, b.dy, s.k);
-  for (int64_t c = 0; c < s.c; c += kChannelBlock) {
-    const int64_t width = std::min(kChannelBlock, s.c - c);
-    PackPooled(s, a.x, n, p, height, c, width, b.pack);
-    const Gemm weight_gemm({width, s.k, rows, kChannelBlock, s.k, s.k,
-                            /*transpose_a=*/true, /*accumulate=*/!first});
-    weight_gemm(b.pack.pooled, b.dy, dw + c * s.k);
-    const Gemm data_gemm({rows, width, s.k, s.k, s.c, kChannelBlock});
-    data_gemm(b.dy, w_transposed + c, b.d_pooled);
-    for (int64_t i = 0; i < height; ++i) {
-      UnpoolRow(s, b.d_pooled + i * s.out_width() * kChannelBlock, width, b.dz);
-      const int64_t row = (n * s.height + 2 * (p + i)) * s.width;
-      sink.Put(row, s.width, c, width, b.dz, kChannelBlock);
-      sink.Put(row + s.width, s.width, c, width, b.dz, kChannelBlock);
-    }
+  PackPooled(s, a.x, n, p, height, c, width, b.pack);
+  const Gemm weight_gemm({width, s.k, rows, kChannelBlock, s.k, s.k,
+                          /*transpose_a=*/true, /*accumulate=*/!first});
+  weight_gemm(b.pack.pooled, b.dy, dw + c * s.k);
+  const Gemm data_gemm({rows, width, s.k, s.k, s.c, kChannelBlock});
+  data_gemm(b.dy, w_transposed + c, b.d_pooled);
+  for (int64_t i = 0; i < height; ++i) {
+    UnpoolRow(s, b.d_pooled + i * s.out_width() * kChannelBlock, width, b.dz);
+    const int64_t row = (n * s.height + 2 * (p + i)) * s.width;
+    sink.Put(row, s.width, c, width, b.dz, kChannelBlock);
+    sink.Put(row + s.width, s.width, c, width, b.dz, kChannelBlock);
   }
 }
 
 // The odd last row of image n was not pooled.
-void PutUnusedRow(const PoolConv1x1Shape& s, int64_t n,
+void PutUnusedRow(const PoolConv1x1Shape& s, int64_t n, int64_t c,
                   const BackwardBuffers& b, BatchNormSinkChunk& sink) {
   if (s.height % 2 == 0) return;
   const int64_t row = (n * s.height + s.height - 1) * s.width;
   std::fill_n(b.dz, s.width * kChannelBlock, 0.0f);
-  for (int64_t c = 0; c < s.c; c += kChannelBlock) {
-    sink.Put(row, s.width, c, std::min(kChannelBlock, s.c - c), b.dz,
-             kChannelBlock);
-  }
+  sink.Put(row, s.width, c, std::min(kChannelBlock, s.c - c), b.dz,
+           kChannelBlock);
 }
 
 }  // namespace
@@ -194,22 +191,26 @@ void Run(const Context& ctx, const PoolConv1x1Backward& a) {
   float* w_transposed = a.scratch;
   float* thread_scratch = a.scratch + AlignedFloats(s.c * s.k);
   TransposeWeights(s.c, s.k, a.w, w_transposed);
-  const FixedChunks chunks = ImageChunks(s.images);
-  ParallelForChunks(ctx.threads(), chunks,
-                    [&](const Chunk& chunk, int64_t index, int thread) {
-                      const BackwardBuffers buffers(
-                          thread_scratch + thread * BackwardThreadFloats(s), s);
-                      BatchNormSinkChunk sink(a.sink, index, buffers.sums);
-                      float* dw = a.dw_partials + index * s.c * s.k;
-                      for (int64_t n = chunk.begin; n < chunk.end; ++n) {
-                        ForEachTile(s, [&](int64_t p, int64_t height) {
-                          BackwardTile(a, w_transposed, n, p, height,
-                                       n == chunk.begin && p == 0, buffers, dw,
-                                       sink);
-                        });
-                        PutUnusedRow(s, n, buffers, sink);
-                      }
-                    });
+  ClearSums(a.sink, ImageChunks(s.images).count());
+  const FixedChunks chunks(s.images, 1, s.dw_partials());
+  const int64_t blocks = (s.c + kChannelBlock - 1) / kChannelBlock;
+  ctx.threads().ParallelFor(
+      chunks.count() * blocks, [&](int64_t item, int thread) {
+        const int64_t index = item / blocks;
+        const int64_t c = item % blocks * kChannelBlock;
+        const Chunk chunk = chunks.chunk(index);
+        const BackwardBuffers buffers(
+            thread_scratch + thread * BackwardThreadFloats(s), s);
+        BatchNormSinkChunk sink(a.sink, index, buffers.sums);
+        float* dw = a.dw_partials + index * s.c * s.k;
+        for (int64_t n = chunk.begin; n < chunk.end; ++n) {
+          ForEachTile(s, [&](int64_t p, int64_t height) {
+            BackwardTile(a, w_transposed, n, p, height, c,
+                         n == chunk.begin && p == 0, buffers, dw, sink);
+          });
+          PutUnusedRow(s, n, c, buffers, sink);
+        }
+      });
   ReduceWeightGradient(ctx, a.dw_partials, chunks.count(), s.c * s.k, a.dw);
 }
 

@@ -11,7 +11,8 @@
 // Types     float32
 // Memory    scratch of the ...ScratchFloats functions
 // Errors    none: the network validated its configuration
-// Numerics  as densenet/kernels/conv1x1.h
+// Numerics  as densenet/kernels/conv1x1.h; dw is summed per chunk of
+//           shape.dw_partials() chunks
 // Threads   works on ctx.threads(); bitwise independent of their number
 
 #ifndef DENSENET_DENSENET_KERNELS_POOL_CONV1X1_H_
@@ -22,6 +23,7 @@
 
 #include "core/context.h"
 #include "densenet/kernels/batch_norm_sink.h"
+#include "densenet/kernels/channel_statistics.h"
 #include "densenet/kernels/normalized_rows.h"
 
 namespace densenet {
@@ -36,6 +38,14 @@ struct PoolConv1x1Shape {
   int64_t out_height() const { return height / 2; }
   int64_t out_width() const { return width / 2; }
   int64_t out_pixels() const { return out_height() * out_width(); }
+  // Partial sums of dw: one a chunk of images, fewer where dw is so large that
+  // they would outgrow kDwPartialBytes; its channel blocks keep threads busy
+  // then.
+  int64_t dw_partials() const {
+    constexpr int64_t kDwPartialBytes = int64_t{4} << 20;
+    return std::clamp(kDwPartialBytes / (c * k * int64_t{sizeof(float)}),
+                      int64_t{1}, kMaxChunks);
+  }
   // Output rows of a tile, of about kTileRows pixels.
   int64_t tile_height() const {
     return std::clamp(kTileRows / out_width(), int64_t{1}, out_height());
@@ -64,7 +74,7 @@ struct PoolConv1x1Backward {
   int64_t lddy = 0;
   OutputDropout dropout;
   BatchNormSink sink;
-  float* dw_partials = nullptr;  // kMaxChunks x c x k
+  float* dw_partials = nullptr;  // shape.dw_partials() x c x k
   float* dw = nullptr;
   float* scratch = nullptr;
 };

@@ -127,7 +127,8 @@ TEST(SparseSoftmaxCrossEntropyOpTest, ErrorsNameLabelAndRow) {
       SparseSoftmaxCrossEntropy(*ctx, x.view(),
                                 ConstTensorView(two.data(), DType::kInt32, {2}),
                                 losses.view()),
-      Fails(StatusCode::kInvalidArgument, {"labels has shape (2), must be (3)"}));
+      Fails(StatusCode::kInvalidArgument,
+            {"labels has shape (2), must be (3)"}));
   EXPECT_THAT(
       SparseSoftmaxCrossEntropy(*ctx, x.view(), losses.view(), losses.view()),
       Fails(StatusCode::kInvalidArgument,

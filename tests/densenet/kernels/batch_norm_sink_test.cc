@@ -23,6 +23,7 @@ class BatchNormSinkKernelTest : public ::testing::TestWithParam<int64_t> {
   void Put(SinkCase& out, int64_t chunk, int64_t rows, int64_t width) const {
     const BatchNormSink sink = out.sink();
     FloatScratch sums(2 * std::min(width, channels_));
+    ClearSums(sink, chunk + 1);
     BatchNormSinkChunk part(sink, chunk, sums.data());
     for (int64_t r = 0; r < kRows; r += rows) {
       for (int64_t c = 0; c < channels_; c += width) {
@@ -62,6 +63,7 @@ TEST_P(BatchNormSinkKernelTest, AChunkWritesItsPartAlone) {
     SinkCase fourth(x_, mode, kGap);
     Put(fourth, 3, kRows, channels_);
     std::vector<double> expected = Poisoned<double>(kMaxChunks * 2 * channels_);
+    std::fill_n(expected.begin(), 3 * 2 * channels_, 0.0);
     std::copy_n(first.partials().begin(), 2 * channels_,
                 expected.begin() + 3 * 2 * channels_);
     EXPECT_TRUE(SameBits(fourth.partials(), expected));
@@ -73,6 +75,7 @@ TEST_P(BatchNormSinkKernelTest, OneGradientForAllRows) {
     SinkCase out(x_, mode, kGap);
     const BatchNormSink sink = out.sink();
     FloatScratch sums(2 * channels_);
+    ClearSums(sink, 1);
     BatchNormSinkChunk part(sink, 0, sums.data());
     part.Put(0, kRows, 0, channels_, Data(dz_), /*lddz=*/0);
     Doubles dz(kRows * channels_);
@@ -96,6 +99,7 @@ TEST(BatchNormSinkInPlaceKernelTest, DzMayStandWhereDyWillBe) {
   const BatchNormSink sink = out.sink();
   CopyRows(kRows, kChannels, Data(dz), kChannels, sink.dy, sink.lddy);
   FloatScratch sums(2 * kChannels);
+  ClearSums(sink, 1);
   BatchNormSinkChunk part(sink, 0, sums.data());
   part.Put(0, kRows, 0, kChannels, sink.dy, sink.lddy);
   EXPECT_TRUE(out.Matches(dz.ToDoubles(), 1, 1));
