@@ -72,12 +72,15 @@ StatusOr<ModelConfig> CifarConfig(int64_t depth, int64_t growth_rate,
                                   bool bottleneck, double compression) {
   const int64_t unit = kCifarBlocks * (bottleneck ? 2 : 1);
   const int64_t shallowest = kOtherLayers + unit;
-  if (depth < shallowest || (depth - kOtherLayers) % unit != 0) {
-    const int64_t lower = depth - (depth - kOtherLayers) % unit;
+  const bool shallow = depth < shallowest;
+  const int64_t excess = shallow ? 0 : (depth - kOtherLayers) % unit;
+  if (shallow || excess != 0) {
+    // Unsigned: the depth above may be the first that int64 cannot hold.
+    const uint64_t below = static_cast<uint64_t>(depth - excess);
     const std::string nearest =
-        depth < shallowest
-            ? fmt::format("nearest {}", shallowest)
-            : fmt::format("nearest {} or {}", lower, lower + unit);
+        shallow ? fmt::format("nearest {}", shallowest)
+                : fmt::format("nearest {} or {}", below,
+                              below + static_cast<uint64_t>(unit));
     return InvalidArgument(fmt::format(
         "depth {} {} bottleneck: (depth - {}) must divide by {}; "
         "{}",
