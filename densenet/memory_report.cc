@@ -52,7 +52,7 @@ Status RunTrainingSteps(const ModelConfig& model, int threads, int steps,
   ASSIGN_OR_RETURN(auto store,
                    ParameterStore::Create(memory, ParameterSpecs(model),
                                           StatisticsSpecs(model), kSlots));
-  store->Initialize(kSeed);
+  store->Initialize(*ctx, kSeed);
   ASSIGN_OR_RETURN(auto network, Network::Create(*ctx, model,
                                                  {Network::Mode::kTrain,
                                                   row.strategy, row.batch},

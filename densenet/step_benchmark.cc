@@ -58,7 +58,7 @@ StatusOr<std::unique_ptr<Contestant>> Contestant::Create(
                    ParameterStore::Create(memory, ParameterSpecs(options.model),
                                           StatisticsSpecs(options.model),
                                           c->optimizer_->slots()));
-  c->store_->Initialize(options.seed);
+  c->store_->Initialize(ctx, options.seed);
   ASSIGN_OR_RETURN(c->network_, Network::Create(ctx, options.model,
                                                 {Network::Mode::kTrain,
                                                  strategy, options.batch},

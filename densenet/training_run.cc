@@ -70,7 +70,7 @@ Status TrainingRun::CreateNetworks() {
       store_, ParameterStore::Create(memory_, ParameterSpecs(config_.model),
                                      StatisticsSpecs(config_.model),
                                      optimizer_->slots()));
-  store_->Initialize(config_.seed);
+  store_->Initialize(*context_, config_.seed);
   Network::Options options;
   options.mode = Network::Mode::kEvaluate;
   options.max_batch = data_->test().BatchExamples(0);

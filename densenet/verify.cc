@@ -46,7 +46,7 @@ StatusOr<Outcome> RunStrategy(const Setting& s, Strategy strategy) {
                    ParameterStore::Create(s.memory, ParameterSpecs(s.config),
                                           StatisticsSpecs(s.config),
                                           /*slots=*/0));
-  store->Initialize(s.seed);
+  store->Initialize(s.ctx, s.seed);
   ASSIGN_OR_RETURN(auto network, Network::Create(s.ctx, s.config,
                                                  {Network::Mode::kTrain,
                                                   strategy, s.images.dim(0)},

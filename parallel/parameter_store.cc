@@ -7,56 +7,33 @@
 #include <cstring>
 #include <utility>
 
-#include "core/random.h"
+#include "core/ops/initializers.h"
 
 namespace densenet {
 namespace {
 
-// FNV-1a: a name's stream of random numbers.
-uint32_t HashName(std::string_view name) {
-  uint32_t hash = 2166136261u;
-  for (char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  }
-  return hash;
-}
-
-// Box-Muller on two uniforms: one standard normal per index.
-double StandardNormal(const RandomKey& key, uint64_t index) {
-  constexpr double kTwoPi = 6.283185307179586;
-  const Philox4 block = RandomBlock(key, index);
-  const double u = (block.v[0] + 0.5) / 4294967296.0;
-  const double v = (block.v[1] + 0.5) / 4294967296.0;
-  return std::sqrt(-2 * std::log(u)) * std::cos(kTwoPi * v);
-}
-
-void Fill(const ParameterSpec& spec, uint64_t seed, TensorView view) {
-  float* values = view.data<float>();
-  const int64_t elems = view.elems();
-  const RandomKey key{seed, 0, HashName(spec.name)};
+Initializer InitializerOf(const ParameterSpec& spec) {
   switch (spec.initial) {
     case InitialValue::kZeros:
-      std::fill(values, values + elems, 0.0f);
-      return;
+      return Initializer::Constant(0);
     case InitialValue::kOnes:
-      std::fill(values, values + elems, 1.0f);
-      return;
-    case InitialValue::kHeFanOut: {
-      const Shape& s = spec.shape;
-      const double deviation = std::sqrt(2.0 / (s[0] * s[1] * s[3]));
-      for (int64_t i = 0; i < elems; ++i) {
-        values[i] = static_cast<float>(deviation * StandardNormal(key, i));
-      }
-      return;
-    }
+      return Initializer::Constant(1);
+    case InitialValue::kHeFanOut:
+      return Initializer::HeFanOut();
     case InitialValue::kLinearUniform: {
-      const float bound = 1.0f / std::sqrt(static_cast<float>(spec.shape[0]));
-      for (int64_t i = 0; i < elems; ++i) {
-        values[i] = bound * (2 * UniformFloat(RandomBits(key, i)) - 1);
-      }
-      return;
+      const double bound = 1 / std::sqrt(static_cast<double>(spec.shape[0]));
+      return Initializer::Uniform(-bound, bound);
     }
   }
+  LOG(FATAL) << "no such initial value";
+}
+
+// A specification that cannot be filled is our bug: shapes come from a model.
+void Fill(const Context& ctx, const ParameterSpec& spec, uint64_t seed,
+          TensorView view) {
+  const Status status =
+      densenet::Initialize(ctx, InitializerOf(spec), seed, spec.name, {}, view);
+  CHECK(status.ok()) << spec.name << ": " << status;
 }
 
 Status Index(const std::vector<ParameterSpec>& specs,
@@ -122,12 +99,12 @@ StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(
   return store;
 }
 
-void ParameterStore::Initialize(uint64_t seed) {
+void ParameterStore::Initialize(const Context& ctx, uint64_t seed) {
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    Fill(parameters_[i], seed, value(i));
+    Fill(ctx, parameters_[i], seed, value(i));
   }
   for (size_t i = 0; i < statistics_.size(); ++i) {
-    Fill(statistics_[i], seed, statistic(i));
+    Fill(ctx, statistics_[i], seed, statistic(i));
   }
   auto zero = [](absl::Span<float> flat) {
     std::fill(flat.begin(), flat.end(), 0.0f);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/context.h"
 #include "core/shape.h"
 #include "core/status.h"
 #include "core/tensor.h"
@@ -55,7 +56,7 @@ class ParameterStore {
 
   // Initial values from the counter-based stream of each name: independent of
   // order and threads. Gradients and slots become zero.
-  void Initialize(uint64_t seed);
+  void Initialize(const Context& ctx, uint64_t seed);
 
   const std::vector<ParameterSpec>& parameters() const { return parameters_; }
   const std::vector<ParameterSpec>& statistics() const { return statistics_; }

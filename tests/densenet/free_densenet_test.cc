@@ -91,7 +91,7 @@ TEST_P(PlannedAgainstFreeTest, LossAndGradientsAgree) {
   auto store = ParameterStore::Create(memory, ParameterSpecs(config),
                                       StatisticsSpecs(config), /*slots=*/0);
   ASSERT_OK(store);
-  (*store)->Initialize(7);
+  (*store)->Initialize(*ctx, 7);
   const TestTensor images = TestTensor::Random(
       {kImages, config.image_height, config.image_width, 3}, 11);
   const std::vector<int32_t> labels = {1, 0, 9, 4};

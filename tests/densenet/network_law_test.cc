@@ -67,7 +67,7 @@ class NetworkLawTest : public ::testing::Test {
                                         StatisticsSpecs(config), /*slots=*/0);
     CHECK(store.ok());
     store_ = std::move(*store);
-    store_->Initialize(7);
+    store_->Initialize(*ctx_, 7);
   }
 
   std::unique_ptr<Network> Make(Network::Mode mode, Strategy strategy,
@@ -148,7 +148,7 @@ TEST_F(NetworkLawTest, RunningStatisticsMoveOncePerStepUnderEveryStrategy) {
   const std::string layer = "features.denseblock1.denselayer";
   for (Strategy strategy : AllStrategies()) {
     SCOPED_TRACE(std::string(Name(strategy)));
-    store_->Initialize(7);
+    store_->Initialize(*ctx_, 7);
     auto network = Trainer(5, strategy);
     double kept = 1;  // of the initial value
     for (uint32_t step = 0; step < 3; ++step) {
@@ -334,7 +334,7 @@ TEST_F(NetworkLawTest, EvaluationKeepsNoActivations) {
 TEST_F(NetworkLawTest, TrainingAndEvaluationMayShareAnArena) {
   const Batch batch(config_, 5);
   auto run = [&](bool shared) {
-    store_->Initialize(7);
+    store_->Initialize(*ctx_, 7);
     auto trainer = Trainer(5);
     auto evaluator = Evaluator(9);
     if (shared) {

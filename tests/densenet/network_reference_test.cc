@@ -75,7 +75,7 @@ class NetworkReferenceTest : public ::testing::TestWithParam<NamedConfig> {
     auto store = ParameterStore::Create(memory, ParameterSpecs(config),
                                         StatisticsSpecs(config), 0);
     ASSERT_TRUE(store.ok());
-    (*store)->Initialize(3);
+    (*store)->Initialize(**ctx, 3);
     Perturb(**store);
     PerturbStatistics(**store);
     auto network = Network::Create(

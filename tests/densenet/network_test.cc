@@ -45,7 +45,7 @@ StepOutcome RunSteps(const ModelConfig& config, Strategy strategy,
   auto store = ParameterStore::Create(parameters_memory, ParameterSpecs(config),
                                       StatisticsSpecs(config), /*slots=*/0);
   CHECK(store.ok());
-  (*store)->Initialize(7);
+  (*store)->Initialize(**ctx, 7);
   Network::Options options;
   options.strategy = strategy;
   options.max_batch = max_batch > 0 ? max_batch : images;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/host_memory.h"
+#include "tests/support/make_context.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/tolerance.h"
 
@@ -49,6 +50,7 @@ class ParameterStoreTest : public ::testing::Test {
   }
 
   HostMemory memory_;
+  std::unique_ptr<Context> ctx_ = testing::MakeContext(2);
 };
 
 TEST_F(ParameterStoreTest, ArraysAreFlatInTheOrderOfTheSpecs) {
@@ -84,7 +86,7 @@ TEST_F(ParameterStoreTest, TakesTheDocumentedBytes) {
     auto store = Make(Parameters(), slots);
     EXPECT_EQ(memory_.stats().active_bytes,
               4 * ((2 + slots) * parameters + 32));
-    store->Initialize(1);
+    store->Initialize(*ctx_, 1);
     store.reset();
     EXPECT_EQ(memory_.stats().active_bytes, 0);
   }
@@ -116,7 +118,7 @@ TEST_F(ParameterStoreTest, InitializesConstantsAndClearsTheRest) {
         store->statistics_values()}) {
     std::fill(flat.begin(), flat.end(), 3.0f);
   }
-  store->Initialize(1);
+  store->Initialize(*ctx_, 1);
   EXPECT_EQ(Copy(store->value(1)), Floats(16, 1.0f));
   EXPECT_EQ(Copy(store->value(2)), Floats(16, 0.0f));
   EXPECT_EQ(Copy(store->statistic(0)), Floats(16, 0.0f));
@@ -129,7 +131,7 @@ TEST_F(ParameterStoreTest, InitializesConstantsAndClearsTheRest) {
 
 TEST_F(ParameterStoreTest, FiltersHaveHesDeviation) {
   auto store = Make(Parameters());
-  store->Initialize(1);
+  store->Initialize(*ctx_, 1);
   const Floats w = Copy(store->value(0));
   double sum = 0, squares = 0;
   for (float v : w) {
@@ -145,7 +147,7 @@ TEST_F(ParameterStoreTest, FiltersHaveHesDeviation) {
 
 TEST_F(ParameterStoreTest, LinearWeightsAreUniform) {
   auto store = Make(Parameters());
-  store->Initialize(1);
+  store->Initialize(*ctx_, 1);
   const Floats w = Copy(store->value(3));
   const double bound = 1 / std::sqrt(100.0);
   const auto [low, high] = std::minmax_element(w.begin(), w.end());
@@ -175,16 +177,16 @@ TEST_F(ParameterStoreTest, AnInitialValueDependsOnNameAndSeedAlone) {
   renamed_specs[0].name = "conv2.weight";
   auto renamed = Make(renamed_specs);
   for (auto* store : {one.get(), reversed.get(), renamed.get()}) {
-    store->Initialize(5);
+    store->Initialize(*ctx_, 5);
   }
   const Floats conv = Copy(one->value(0));
   EXPECT_EQ(conv, Copy(reversed->value(reversed->IndexOf("conv.weight"))));
   EXPECT_EQ(Copy(one->value(3)),
             Copy(reversed->value(reversed->IndexOf("classifier.weight"))));
   EXPECT_NE(conv, Copy(renamed->value(0)));
-  one->Initialize(6);
+  one->Initialize(*ctx_, 6);
   EXPECT_NE(conv, Copy(one->value(0)));
-  one->Initialize(5);
+  one->Initialize(*ctx_, 5);
   EXPECT_EQ(conv, Copy(one->value(0)));
 }
 
