@@ -55,7 +55,7 @@ void Transition::AddBackward(StepBuilder& builder) {
       PoolConv1x1BackwardScratchFloats(builder.threads(), shape));
   const BufferId partials =
       builder.Floats(name_ + ".conv.dw_partials", BufferKind::kScratch,
-                     shape.dw_partials() * shape.c * shape.k);
+                     shape.dw_partial_floats());
   builder.Add(name_ + ".conv.backward", "backward transition",
               Join(norm_.BackwardBuffers(), {dy.buffer, scratch, partials}),
               [this, dy, scratch, partials, &builder](const Step& step) {

@@ -75,9 +75,11 @@ int64_t ForwardThreadFloats(const PoolConv1x1Shape& s) {
   return PackFloats(s) + MomentsScratchFloats(s.k);
 }
 
-// Packing, the tile's dy and pooled gradient, one input row's dz, sums.
+// The block's transposed weights, packing, the tile's dy and pooled gradient,
+// one input row's dz, sums.
 int64_t BackwardThreadFloats(const PoolConv1x1Shape& s) {
-  return PackFloats(s) + AlignedFloats(TilePixels(s) * s.k) +
+  return AlignedFloats(s.k * kChannelBlock) + PackFloats(s) +
+         AlignedFloats(TilePixels(s) * s.k) +
          AlignedFloats(TilePixels(s) * kChannelBlock) +
          AlignedFloats(s.width * kChannelBlock) +
          AlignedFloats(2 * kChannelBlock);
@@ -86,12 +88,14 @@ int64_t BackwardThreadFloats(const PoolConv1x1Shape& s) {
 struct BackwardBuffers {
   BackwardBuffers(float* scratch, const PoolConv1x1Shape& s)
       : cursor(scratch),
+        w_transposed(cursor.Take(s.k * kChannelBlock)),
         pack(cursor, s),
         dy(cursor.Take(TilePixels(s) * s.k)),
         d_pooled(cursor.Take(TilePixels(s) * kChannelBlock)),
         dz(cursor.Take(s.width * kChannelBlock)),
         sums(cursor.Take(2 * kChannelBlock)) {}
   ScratchCursor cursor;
+  float* w_transposed;  // (K, block)
   PackBuffers pack;
   float* dy;
   float* d_pooled;
@@ -116,8 +120,8 @@ void UnpoolRow(const PoolConv1x1Shape& s, const float* d_pooled, int64_t width,
 }
 
 // One channel block of one tile.
-void BackwardTile(const PoolConv1x1Backward& a, const float* w_transposed,
-                  int64_t n, int64_t p, int64_t height, int64_t c, bool first,
+void BackwardTile(const PoolConv1x1Backward& a, int64_t n, int64_t p,
+                  int64_t height, int64_t c, bool first,
                   const BackwardBuffers& b, float* dw,
                   BatchNormSinkChunk& sink) {
   const PoolConv1x1Shape& s = a.shape;
@@ -130,8 +134,8 @@ void BackwardTile(const PoolConv1x1Backward& a, const float* w_transposed,
   const Gemm weight_gemm({width, s.k, rows, kChannelBlock, s.k, s.k,
                           /*transpose_a=*/true, /*accumulate=*/!first});
   weight_gemm(b.pack.pooled, b.dy, dw + c * s.k);
-  const Gemm data_gemm({rows, width, s.k, s.k, s.c, kChannelBlock});
-  data_gemm(b.dy, w_transposed + c, b.d_pooled);
+  const Gemm data_gemm({rows, width, s.k, s.k, width, kChannelBlock});
+  data_gemm(b.dy, b.w_transposed, b.d_pooled);
   for (int64_t i = 0; i < height; ++i) {
     UnpoolRow(s, b.d_pooled + i * s.out_width() * kChannelBlock, width, b.dz);
     const int64_t row = (n * s.height + 2 * (p + i)) * s.width;
@@ -183,35 +187,38 @@ void Run(const Context& ctx, const PoolConv1x1Forward& a) {
 
 int64_t PoolConv1x1BackwardScratchFloats(int64_t threads,
                                          const PoolConv1x1Shape& s) {
-  return AlignedFloats(s.c * s.k) + threads * BackwardThreadFloats(s);
+  return threads * BackwardThreadFloats(s);
 }
 
 void Run(const Context& ctx, const PoolConv1x1Backward& a) {
   const PoolConv1x1Shape& s = a.shape;
-  float* w_transposed = a.scratch;
-  float* thread_scratch = a.scratch + AlignedFloats(s.c * s.k);
-  TransposeWeights(s.c, s.k, a.w, w_transposed);
   ClearSums(a.sink, ImageChunks(s.images).count());
   const FixedChunks chunks(s.images, 1, s.dw_partials());
   const int64_t blocks = (s.c + kChannelBlock - 1) / kChannelBlock;
+  const bool single = s.dw_partials() == 1;
+  float* partials = single ? a.dw : a.dw_partials;
   ctx.threads().ParallelFor(
       chunks.count() * blocks, [&](int64_t item, int thread) {
         const int64_t index = item / blocks;
         const int64_t c = item % blocks * kChannelBlock;
         const Chunk chunk = chunks.chunk(index);
         const BackwardBuffers buffers(
-            thread_scratch + thread * BackwardThreadFloats(s), s);
+            a.scratch + thread * BackwardThreadFloats(s), s);
+        TransposeWeights(std::min(kChannelBlock, s.c - c), s.k, a.w + c * s.k,
+                         buffers.w_transposed);
         BatchNormSinkChunk sink(a.sink, index, buffers.sums);
-        float* dw = a.dw_partials + index * s.c * s.k;
+        float* dw = partials + index * s.c * s.k;
         for (int64_t n = chunk.begin; n < chunk.end; ++n) {
           ForEachTile(s, [&](int64_t p, int64_t height) {
-            BackwardTile(a, w_transposed, n, p, height, c,
-                         n == chunk.begin && p == 0, buffers, dw, sink);
+            BackwardTile(a, n, p, height, c, n == chunk.begin && p == 0,
+                         buffers, dw, sink);
           });
           PutUnusedRow(s, n, c, buffers, sink);
         }
       });
-  ReduceWeightGradient(ctx, a.dw_partials, chunks.count(), s.c * s.k, a.dw);
+  if (!single) {
+    ReduceWeightGradient(ctx, partials, chunks.count(), s.c * s.k, a.dw);
+  }
 }
 
 }  // namespace densenet

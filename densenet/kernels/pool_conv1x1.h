@@ -40,9 +40,12 @@ struct PoolConv1x1Shape {
   int64_t out_pixels() const { return out_height() * out_width(); }
   // Partial sums of dw: one a chunk of images, fewer where dw is so large that
   // they would outgrow kDwPartialBytes; its channel blocks keep threads busy
-  // then.
+  // then. A single one needs no room: dw itself is it.
+  int64_t dw_partial_floats() const {
+    return dw_partials() > 1 ? dw_partials() * c * k : 0;
+  }
   int64_t dw_partials() const {
-    constexpr int64_t kDwPartialBytes = int64_t{4} << 20;
+    constexpr int64_t kDwPartialBytes = int64_t{1} << 20;
     return std::clamp(kDwPartialBytes / (c * k * int64_t{sizeof(float)}),
                       int64_t{1}, kMaxChunks);
   }
@@ -74,7 +77,7 @@ struct PoolConv1x1Backward {
   int64_t lddy = 0;
   OutputDropout dropout;
   BatchNormSink sink;
-  float* dw_partials = nullptr;  // shape.dw_partials() x c x k
+  float* dw_partials = nullptr;  // shape.dw_partial_floats()
   float* dw = nullptr;
   float* scratch = nullptr;
 };

@@ -176,11 +176,14 @@ TEST_P(PoolConv1x1KernelTest, BackwardBitsDependOnNeitherThreadsNorStorage) {
 // lower last one, output rows wider than a tile.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, PoolConv1x1KernelTest,
+    // The last two have too wide a dw for a partial sum per chunk: two, and
+    // one.
     ::testing::Values(Case{{1, 2, 2, 1, 1}}, Case{{3, 3, 3, 5, 4}, 1},
                       Case{{1, 2, 5, 12, 6}, 4}, Case{{3, 7, 4, 16, 5}},
                       Case{{19, 3, 2, 63, 12}, 2}, Case{{2, 22, 20, 64, 1}},
                       Case{{3, 5, 9, 65, 12}, 130}, Case{{1, 6, 6, 130, 65}, 1},
-                      Case{{2, 2, 141, 9, 3}, 1}));
+                      Case{{2, 2, 141, 9, 3}, 1}, Case{{3, 2, 4, 300, 400}},
+                      Case{{2, 2, 2, 520, 700}}));
 
 }  // namespace
 }  // namespace densenet
