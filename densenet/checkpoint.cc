@@ -12,6 +12,7 @@ namespace {
 constexpr char kModelKey[] = "densenet.model";
 constexpr char kDataKey[] = "densenet.data";
 constexpr char kRunKey[] = "densenet.run";
+constexpr char kClockKey[] = "densenet.clock";
 
 std::string ParameterName(const std::string& name) {
   return "parameters/" + name;
@@ -23,7 +24,8 @@ std::string SlotName(const std::string& slot, const std::string& name) {
   return fmt::format("optimizer/{}/{}", slot, name);
 }
 
-// Calls visit(name, field) for every field of TrainingProgress.
+// Calls visit(name, field) for every field of TrainingProgress but the clocks:
+// the tensors of two runs that computed the same are the same.
 template <typename Progress, typename Visit>
 void ForEachCounter(Progress& p, Visit visit) {
   visit("counters/global_step", p.global_step);
@@ -32,9 +34,7 @@ void ForEachCounter(Progress& p, Visit visit) {
   visit("counters/loss_sum", p.loss_sum);
   visit("counters/correct", p.correct);
   visit("counters/examples", p.examples);
-  visit("counters/seconds", p.seconds);
   visit("counters/total_examples", p.total_examples);
-  visit("counters/total_seconds", p.total_seconds);
   visit("counters/best_error", p.best_error);
   visit("counters/best_step", p.best_step);
 }
@@ -123,10 +123,13 @@ Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
     items.push_back(
         {name, ConstTensorView(&value, DTypeOf<T>::kValue, Shape{})});
   });
+  const Json clock = {{"seconds", info.progress.seconds},
+                      {"total_seconds", info.progress.total_seconds}};
   const SafetensorsMetadata metadata = {
-      {kModelKey, densenet::ToJson(info.model).dump()},
-      {kDataKey, ToJson(info.data).dump()},
-      {kRunKey, info.run.dump()}};
+      {kClockKey, DumpJson(clock)},
+      {kModelKey, DumpJson(densenet::ToJson(info.model))},
+      {kDataKey, DumpJson(ToJson(info.data))},
+      {kRunKey, DumpJson(info.run)}};
   return WriteSafetensors(path, items, metadata);
 }
 
@@ -164,6 +167,13 @@ Status Checkpoint::ReadMetadata() {
 }
 
 Status Checkpoint::ReadProgress() {
+  ASSIGN_OR_RETURN(const Json clock, ParseMetadata(file_, kClockKey));
+  try {
+    clock.at("seconds").get_to(info_.progress.seconds);
+    clock.at("total_seconds").get_to(info_.progress.total_seconds);
+  } catch (const nlohmann::json::exception& e) {
+    return DataLoss(fmt::format("{}: clock: {}", path(), e.what()));
+  }
   Status status;
   ForEachCounter(info_.progress, [&](const std::string& name, auto& value) {
     using T = std::decay_t<decltype(value)>;

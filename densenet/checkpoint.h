@@ -8,7 +8,8 @@
 //   statistics/<name>        F32, running averages of batch norm
 //   optimizer/<slot>/<name>  F32, "velocity"
 //   counters/<name>          I64 and F64 without shape: TrainingProgress
-//   __metadata__             densenet.model, densenet.data, densenet.run: JSON
+//   __metadata__             densenet.model, densenet.data, densenet.run,
+//                            densenet.clock: JSON
 //
 // Errors   DataLoss         damaged, or something is missing from it
 //          InvalidArgument  a sound file that is no checkpoint of ours

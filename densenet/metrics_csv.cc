@@ -20,7 +20,7 @@ constexpr size_t kColumns = 11;
 
 std::string ScoreFields(const std::optional<Score>& score) {
   if (!score) return ",";
-  return fmt::format("{},{:.4f}", score->loss, score->error_percent);
+  return fmt::format("{},{}", score->loss, score->error_percent);
 }
 
 std::string Row(const EpochMetrics& m) {

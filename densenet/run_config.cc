@@ -18,7 +18,13 @@ constexpr double kDefaultCompression = 0.5;  // with bottleneck; else 1
 constexpr std::string_view kAutoStrategy = "auto";
 constexpr int64_t kCifarBlocks = 3;
 constexpr int64_t kOtherDatasetEpochs = 40;  // the paper's for SVHN
+// Far beyond what anybody trains, and far from where products of them leave
+// int64.
 constexpr int64_t kMaxEpochs = 1'000'000;
+constexpr int64_t kMaxBatch = 1'000'000;
+constexpr int64_t kMaxThreads = 1024;
+constexpr int64_t kMaxLayers = 10'000;
+constexpr int64_t kMaxChannels = 10'000;  // of growth and stem
 
 std::string_view Name(Stem stem) {
   return stem == Stem::kImageNet ? "imagenet" : "cifar";
@@ -47,7 +53,12 @@ Status AtLeast(std::string_view option, int64_t value, int64_t least) {
       fmt::format("--{} {}: expected {} or more", option, value, least));
 }
 
-// The network without dropout, image and classes.
+Status InRange(std::string_view option, int64_t value, int64_t most) {
+  if (1 <= value && value <= most) return OkStatus();
+  return InvalidArgument(
+      fmt::format("--{} {}: expected 1 to {}", option, value, most));
+}
+
 // The name of the preset whose network this is, dropout and data aside.
 std::string PresetOf(const RunOptions& o, const ModelConfig& model) {
   if (!o.preset) return "";
@@ -64,12 +75,8 @@ Status ResolveOptimization(const RunOptions& o, const Recipe& recipe,
                            RunConfig& c) {
   c.batch = o.batch.value_or(recipe.batch);
   c.epochs = o.epochs.value_or(recipe.epochs);
-  RETURN_IF_ERROR(AtLeast("batch", c.batch, 1));
-  RETURN_IF_ERROR(AtLeast("epochs", c.epochs, 1));
-  if (c.epochs > kMaxEpochs) {
-    return InvalidArgument(
-        fmt::format("--epochs {}: expected {} or less", c.epochs, kMaxEpochs));
-  }
+  RETURN_IF_ERROR(InRange("batch", c.batch, kMaxBatch));
+  RETURN_IF_ERROR(InRange("epochs", c.epochs, kMaxEpochs));
   c.optimizer.name = o.optimizer.value_or(c.optimizer.name);
   c.optimizer.momentum = static_cast<float>(o.momentum.value_or(0.9));
   c.optimizer.weight_decay = static_cast<float>(o.weight_decay.value_or(1e-4));
@@ -91,7 +98,9 @@ Status ResolveMachineAndFolder(const RunOptions& o, RunConfig& c) {
   c.device = o.device.value_or(c.device);
   if (c.device != "auto") RETURN_IF_ERROR(Device::Parse(c.device).status());
   c.threads = o.threads.value_or(c.threads);
-  RETURN_IF_ERROR(AtLeast("threads", c.threads, 0));
+  if (c.threads != 0) {
+    RETURN_IF_ERROR(InRange("threads", c.threads, kMaxThreads));
+  }
   c.eval_every = o.eval_every.value_or(c.eval_every);
   c.keep = o.keep.value_or(c.keep);
   c.checkpoint_every = o.checkpoint_every.value_or(c.checkpoint_every);
@@ -104,9 +113,8 @@ Status ResolveMachineAndFolder(const RunOptions& o, RunConfig& c) {
         fmt::format("--checkpoint-minutes {}: expected 0 (never) or more",
                     c.checkpoint_minutes));
   }
-  c.out = o.out.value_or(fmt::format("runs/{}-{}{}-seed{}", ModelName(c.model),
-                                     c.dataset, c.augment ? "-augmented" : "",
-                                     c.seed));
+  c.out = o.out.value_or(
+      fmt::format("runs/{}-{}-seed{}", ModelName(c.model), c.dataset, c.seed));
   if (c.out.empty()) return InvalidArgument("--out is empty");
   return OkStatus();
 }
@@ -125,7 +133,7 @@ constexpr std::string_view kFree[] = {"preset",
                                       "checkpoint-minutes"};
 
 std::string ValueOr(const Json& json, const std::string& key) {
-  return json.contains(key) ? json[key].dump() : "the default";
+  return json.contains(key) ? DumpJson(json[key]) : "the default";
 }
 
 }  // namespace
@@ -150,7 +158,7 @@ StatusOr<ModelConfig> ResolveModel(const RunOptions& o) {
     model.compression = DefaultCompression(o.bottleneck.value_or(false));
   }
   model.growth_rate = o.growth.value_or(model.growth_rate);
-  RETURN_IF_ERROR(AtLeast("growth", model.growth_rate, 1));
+  RETURN_IF_ERROR(InRange("growth", model.growth_rate, kMaxChannels));
   model.bottleneck = o.bottleneck.value_or(bottleneck);
   if (o.preset && model.bottleneck != bottleneck) {
     model.compression = DefaultCompression(model.bottleneck);
@@ -160,14 +168,20 @@ StatusOr<ModelConfig> ResolveModel(const RunOptions& o) {
     ASSIGN_OR_RETURN(model.stem, ParseStem(*o.stem));
   }
   if (o.blocks) {
+    for (int64_t layers : *o.blocks) {
+      RETURN_IF_ERROR(InRange("blocks", layers, kMaxLayers));
+    }
     model.block_config = *o.blocks;
   } else if (o.depth) {
+    RETURN_IF_ERROR(InRange("depth", *o.depth, kMaxLayers));
     ASSIGN_OR_RETURN(ModelConfig sized,
                      CifarConfig(*o.depth, model.growth_rate, model.bottleneck,
                                  model.compression));
     model.block_config = sized.block_config;
   }
   model.stem_channels = o.stem_channels.value_or(DefaultStemChannels(model));
+  RETURN_IF_ERROR(
+      InRange("stem-channels", model.stem_channels, 2 * kMaxChannels));
   return model;
 }
 
@@ -201,6 +215,11 @@ StatusOr<RunConfig> ResolveRunConfig(const RunOptions& o) {
   RETURN_IF_ERROR(ResolveOptimization(o, recipe, c));
   RETURN_IF_ERROR(ResolveMachineAndFolder(o, c));
   return c;
+}
+
+std::string DumpJson(const Json& json, int indent) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/false,
+                   Json::error_handler_t::replace);
 }
 
 std::string ModelName(const ModelConfig& model) {

@@ -109,6 +109,10 @@ StatusOr<ModelConfig> ResolveModel(const RunOptions& options);
 //         NotFound         unknown preset, data set
 StatusOr<RunConfig> ResolveRunConfig(const RunOptions& options);
 
+// The text of a JSON value; bytes that are not UTF-8 (a path may have them)
+// are replaced. indent < 0: on one line.
+std::string DumpJson(const Json& json, int indent = -1);
+
 // "densenet-bc-40-12", "densenet-6-12-24-16-k32".
 std::string ModelName(const ModelConfig& model);
 

@@ -100,7 +100,7 @@ StatusOr<std::optional<Json>> RunFolder::ReadConfig() const {
 }
 
 Status RunFolder::WriteConfig(const Json& config) const {
-  return WriteFileAtomically(config_path(), config.dump(2) + "\n");
+  return WriteFileAtomically(config_path(), DumpJson(config, 2) + "\n");
 }
 
 StatusOr<Json> ReadJsonObject(const std::string& path) {

@@ -65,6 +65,11 @@ int64_t OptimizerBytes(const ModelConfig& model, int slots) {
   return 4 * slots * Elems(ParameterSpecs(model));
 }
 
+int64_t MemoryLimitBytes(const RunConfig& config) {
+  return config.memory_budget_bytes > 0 ? config.memory_budget_bytes
+                                        : GetCpuInfo().total_bytes;
+}
+
 StatusOr<Strategy> ChooseStrategy(const Context& ctx, const RunConfig& config,
                                   const TrainingPlan& plan,
                                   ParameterStore& store) {
@@ -80,7 +85,7 @@ StatusOr<Strategy> ChooseStrategy(const Context& ctx, const RunConfig& config,
 
 Status CheckBudget(const Context& ctx, const RunConfig& config,
                    const TrainingPlan& plan, ParameterStore& store) {
-  const int64_t budget = config.memory_budget_bytes;
+  const int64_t budget = MemoryLimitBytes(config);
   if (budget == 0 || plan.total_bytes() <= budget) return OkStatus();
   std::string fitting;
   for (Strategy strategy : AllStrategies()) {
@@ -106,11 +111,13 @@ Status CheckBudget(const Context& ctx, const RunConfig& config,
     }
   }
   if (fitting.empty()) fitting = "; no strategy fits at any batch";
-  return ResourceExhausted(fmt::format(
-      "--memory-budget is {} bytes ({}), --strategy {} with --batch {} plans "
-      "{} bytes ({}){}",
-      budget, FormatByteSize(budget), Name(*config.strategy), plan.batch,
-      plan.total_bytes(), plan.ToString(), fitting));
+  return ResourceExhausted(
+      fmt::format("{} is {} bytes ({}); --strategy {} with --batch {} plans "
+                  "{} bytes ({}){}",
+                  config.memory_budget_bytes > 0 ? "--memory-budget"
+                                                 : "the memory of this machine",
+                  budget, FormatByteSize(budget), Name(*config.strategy),
+                  plan.batch, plan.total_bytes(), plan.ToString(), fitting));
 }
 
 }  // namespace densenet

@@ -40,6 +40,10 @@ struct TrainingPlan {
 int64_t ParameterBytes(const ModelConfig& model);
 int64_t OptimizerBytes(const ModelConfig& model, int slots);
 
+// What a run may take: the budget, or all memory of the machine; 0 where that
+// is unknown.
+int64_t MemoryLimitBytes(const RunConfig& config);
+
 // What "auto" means: fused if its plan fits config.memory_budget_bytes (without
 // a budget: what the machine has available), else features-only. `plan` is
 // complete but for its train_arena_bytes.
@@ -47,8 +51,7 @@ StatusOr<Strategy> ChooseStrategy(const Context& ctx, const RunConfig& config,
                                   const TrainingPlan& plan,
                                   ParameterStore& store);
 
-// OK if `plan`, that of `config` with its strategy, stays within
-// config.memory_budget_bytes.
+// OK if `plan`, that of `config` with its strategy, stays within the limit.
 Status CheckBudget(const Context& ctx, const RunConfig& config,
                    const TrainingPlan& plan, ParameterStore& store);
 

@@ -79,7 +79,7 @@ class TrainingRun {
 
  private:
   explicit TrainingRun(const RunConfig& config)
-      : config_(config), memory_(config.memory_budget_bytes) {}
+      : config_(config), memory_(MemoryLimitBytes(config)) {}
   Status Load();
   Status CreateNetworks();
   void PlanFixedParts();

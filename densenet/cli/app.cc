@@ -1,6 +1,7 @@
 #include "densenet/cli/app.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -11,6 +12,22 @@ namespace {
 std::string CommandName(const CLI::App& app) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
   return commands.empty() ? "" : commands.front()->get_name();
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command :
+       app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// CLI11 would call an unknown command a missing one.
+bool IsUnknownCommand(const std::vector<std::string>& known,
+                      const std::vector<std::string>& args) {
+  return !args.empty() && !args[0].empty() && args[0][0] != '-' &&
+         std::find(known.begin(), known.end(), args[0]) == known.end();
 }
 
 int ReportParseError(const CLI::App& app, const CLI::ParseError& error,
@@ -49,6 +66,14 @@ int RunApp(const std::vector<std::string>& args, const Environment& env) {
   AddBenchCommand(app, env, &selected);
   AddVerifyCommand(app, env, &selected);
   AddDevicesCommand(app, env, &selected);
+  const std::vector<std::string> commands = CommandNames(app);
+  if (IsUnknownCommand(commands, args)) {
+    env.err << fmt::format(
+                   "densenet: unknown command '{}': expected one of {}\n",
+                   args[0], fmt::join(commands, ", "))
+            << std::flush;
+    return kExitUsage;
+  }
   // CLI11 takes the arguments last first.
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {

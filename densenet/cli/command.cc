@@ -27,7 +27,8 @@ Status CheckJsonOption(const std::optional<std::string>& path) {
 
 Status WriteJsonOption(const std::optional<std::string>& path,
                        const Json& json) {
-  return path ? WriteFileAtomically(*path, json.dump(2) + "\n") : OkStatus();
+  return path ? WriteFileAtomically(*path, DumpJson(json, 2) + "\n")
+              : OkStatus();
 }
 
 StatusOr<std::string> ResolveDevice(const std::string& device,

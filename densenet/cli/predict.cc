@@ -180,7 +180,7 @@ void AddPredictCommand(CLI::App& app, const Environment& env,
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   command->add_option("--threads", o->threads, "(0: one for each core)")
       ->type_name("N")
-      ->check(CLI::Range(0, 1 << 16));
+      ->check(CLI::Range(0, 1024));
   command->add_option("--device", o->device, "cpu or auto (cpu)")
       ->type_name("DEVICE");
   AddOption(*command, "--json", o->json, "write {\"rows\": [...]}", "FILE");

@@ -78,7 +78,7 @@ void AddMachineOptions(CLI::App& command, RunOptions& o) {
             Join(strategies))
       ->group(kGroup);
   AddOption(command, "--memory-budget", o.memory_budget,
-            "refuse to start if more is planned (no limit)", "8GiB")
+            "refuse to start if more is planned (the machine's memory)", "8GiB")
       ->group(kGroup);
   AddOption(command, "--device", o.device, "cpu, or auto: what there is (cpu)",
             "cpu|auto|cuda:N")
