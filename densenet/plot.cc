@@ -77,7 +77,7 @@ Status WritePlot(const Plot& plot, const std::string& path) {
         "cannot plot to '{}': expected a name ending in .svg or .png", path));
   }
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  FILE* gnuplot = popen("gnuplot 2>&1 >/dev/null | head -c 400 >&2", "w");
+  FILE* gnuplot = popen("gnuplot >/dev/null 2>&1", "w");
   if (gnuplot == nullptr) {
     return FailedPrecondition("cannot plot: no process could be started");
   }
