@@ -43,8 +43,10 @@ void AffineReluRowsImpl(int64_t rows, int64_t channels, const float* x,
       const FloatVec t = LoadFirst(shift + c, count);
       for (int64_t i = 0; i < n; ++i) {
         const FloatVec v = LoadFirst(x + (r + i) * ldx + c, count);
-        StoreFirst(hn::Max(hn::MulAdd(v, s, t), zero), z + (r + i) * ldz + c,
-                   count);
+        // Not a maximum, which would turn NaN into 0: a divergence shows.
+        const FloatVec y = hn::MulAdd(v, s, t);
+        StoreFirst(hn::IfThenZeroElse(hn::Lt(y, zero), y),
+                   z + (r + i) * ldz + c, count);
       }
     }
   }

@@ -29,7 +29,8 @@ namespace densenet {
 // Rows of a tile: 64 x 342 channels of float32 are 87 KB, well inside L2.
 inline constexpr int64_t kTileRows = 64;
 
-// z = max(fma(x, scale, shift), 0); z may be x.
+// z = max(fma(x, scale, shift), 0); z may be x. NaN stays NaN, so that a
+// divergence shows.
 void AffineReluRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
                     const float* scale, const float* shift, float* z,
                     int64_t ldz);
