@@ -88,7 +88,8 @@ Status CheckTensor(const SafetensorsFile& file, const std::string& name,
         fmt::format("{}: tensor '{}' is missing", file.path(), name));
   }
   const SafetensorsEntry& entry = it->second;
-  if (entry.dtype != DType::kFloat32 || Shape(entry.shape) != shape) {
+  if (entry.dtype != DType::kFloat32 ||
+      absl::MakeConstSpan(entry.shape) != shape.dims()) {
     return DataLoss(fmt::format(
         "{}: tensor '{}' is {}, its model configuration says F32 {}",
         file.path(), name, entry.ToString(), shape.ToString()));

@@ -63,6 +63,9 @@ Status LinkOrCopy(const std::string& from, const std::string& to) {
   std::error_code error;
   const std::string temporary = to + ".tmp";
   RETURN_IF_ERROR(Remove(temporary));
+  // Renaming one link onto another of the same file would do nothing.
+  if (fs::equivalent(from, to, error)) return OkStatus();
+  error.clear();
   fs::create_hard_link(from, temporary, error);
   if (error) {
     error.clear();
@@ -151,9 +154,11 @@ Status CheckpointFolder::MarkBest(int64_t step) const {
     fs::create_directory(folder, error);
     if (error) return FileError("create", folder, error.value());
     const std::string from = PathOf(step);
+    const std::string to = (fs::path(folder) / FileName(step)).string();
     if (fs::exists(from, error)) {
-      RETURN_IF_ERROR(
-          LinkOrCopy(from, (fs::path(folder) / FileName(step)).string()));
+      RETURN_IF_ERROR(LinkOrCopy(from, to));
+    } else if (!fs::exists(to, error)) {
+      return OkStatus();  // what is there is the best that there is
     }
   }
   for (const CheckpointFile& file : ListIn(folder)) {

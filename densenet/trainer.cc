@@ -321,6 +321,8 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
 
   // From here on the folder stays, whatever happens.
   folder.Commit();
+  // Before anything else: a folder without it is no run to go on with.
+  if (!then) RETURN_IF_ERROR(folder.WriteConfig(now));
   RETURN_IF_ERROR(console.OpenLog(folder.log_path()));
   Describe(*run, folder.path(), console);
   if (newest) {

@@ -153,8 +153,9 @@ StatusOr<Stored> DecodeJpeg(std::string_view bytes, std::string_view name) {
   if (setjmp(decoder.mark) != 0) {
     return ResourceExhausted(fmt::format("{}: {}", name, decoder.message));
   }
-  jpeg_create_decompress(&decoder.jpeg);
+  // OnError finds the decoder here, also while it is being created.
   decoder.jpeg.client_data = &decoder;
+  jpeg_create_decompress(&decoder.jpeg);
   StatusOr<Stored> stored = Decode(&decoder, bytes, name);
   jpeg_destroy_decompress(&decoder.jpeg);
   return stored;
