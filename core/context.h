@@ -1,7 +1,7 @@
 // core/context.h
 //
-// What an operation runs on: the device, its threads or stream, and the host
-// and device memory. Passed explicitly; there are no globals.
+// What an operation runs on: the device, and its threads or stream. Passed
+// explicitly; there are no globals.
 //
 // Threads  one Context serves one thread of control at a time
 

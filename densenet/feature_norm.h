@@ -9,10 +9,9 @@
 //   naive          copied, kept   stored, kept           C-wide, then split
 //   shared-concat  a view         stored, kept           C-wide dy, then added
 //   recompute-bn   a view         scratch, twice         C-wide dy, then added
-//   fused and      a view         in the packing, twice  scale * dy added by
-//   the features-only                                        kernel, the rest
-//   by
-//                                                        the producer
+//   fused,         a view         in the packing, twice  scale * dy added by
+//   features-only                                        the kernel, the rest
+//                                                        by the producer
 //
 // Usage: AddForward, then the convolution's forward task with ForwardBuffers;
 // in the backward pass BeginBackward, the convolution's backward task with

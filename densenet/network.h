@@ -5,8 +5,9 @@
 // MEAN loss of the batch in the parameter store; an evaluation network runs
 // the forward pass with running statistics and keeps no activations.
 //
-//   ASSIGN_OR_RETURN(auto network, Network::Create(ctx, config, options,
-//   store)); ASSIGN_OR_RETURN(Arena arena,
+//   ASSIGN_OR_RETURN(auto network,
+//                    Network::Create(ctx, config, options, store));
+//   ASSIGN_OR_RETURN(Arena arena,
 //                    Arena::Create(memory, network->plan().arena_bytes()));
 //   network->Bind(arena);
 //   ASSIGN_OR_RETURN(BatchResult result,

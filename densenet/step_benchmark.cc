@@ -20,7 +20,8 @@ constexpr float kLearningRate = 0.01f;
 double Median(std::vector<double> values) {
   auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 // One strategy's network with everything a training step needs.

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "densenet/network.h"
-#include "densenet/strategy.h"
 
 namespace densenet {
 namespace {
@@ -133,10 +132,10 @@ StatusOr<VerifyRow> NoiseFloor(const Setting& s, const Outcome& naive) {
   return row;
 }
 
-Status AppendRows(const Setting& s, bool noise_floor,
-                  std::vector<VerifyRow>* rows) {
+Status AppendRows(const Setting& s, absl::Span<const Strategy> strategies,
+                  bool noise_floor, std::vector<VerifyRow>* rows) {
   ASSIGN_OR_RETURN(const Outcome naive, RunStrategy(s, Strategy::kNaive));
-  for (Strategy strategy : AllStrategies()) {
+  for (Strategy strategy : strategies) {
     ASSIGN_OR_RETURN(const Outcome outcome, RunStrategy(s, strategy));
     VerifyRow row = Compare(outcome, naive);
     row.strategy = Name(strategy);
@@ -154,15 +153,16 @@ Status AppendRows(const Setting& s, bool noise_floor,
 
 StatusOr<std::vector<VerifyRow>> VerifyStrategies(
     const Context& ctx, MemoryResource& memory, ModelConfig config,
-    double dropout, ConstTensorView images, absl::Span<const int32_t> labels,
-    uint64_t seed) {
+    absl::Span<const Strategy> strategies, double dropout,
+    ConstTensorView images, absl::Span<const int32_t> labels, uint64_t seed) {
   std::vector<VerifyRow> rows;
   const Setting setting{ctx, memory, config, images, labels, seed};
   config.dropout = 0;
-  RETURN_IF_ERROR(AppendRows(setting, /*noise_floor=*/true, &rows));
+  RETURN_IF_ERROR(AppendRows(setting, strategies, /*noise_floor=*/true, &rows));
   if (dropout > 0) {
     config.dropout = dropout;
-    RETURN_IF_ERROR(AppendRows(setting, /*noise_floor=*/false, &rows));
+    RETURN_IF_ERROR(
+        AppendRows(setting, strategies, /*noise_floor=*/false, &rows));
   }
   return rows;
 }

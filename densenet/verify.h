@@ -21,6 +21,7 @@
 #include "core/status.h"
 #include "core/tensor.h"
 #include "densenet/model_config.h"
+#include "densenet/strategy.h"
 
 namespace densenet {
 
@@ -41,12 +42,13 @@ struct VerifyRow {
 
 inline constexpr double kVerifyGradientBound = 1e-5;
 
-// Rows for the configuration without dropout, the noise floor last, then with
-// `dropout` where it is above 0. `images` (n, H, W, C), `labels` (n).
+// Rows of `strategies` for the configuration without dropout, the noise floor
+// last, then with `dropout` where it is above 0. `images` (n, H, W, C),
+// `labels` (n).
 StatusOr<std::vector<VerifyRow>> VerifyStrategies(
     const Context& ctx, MemoryResource& memory, ModelConfig config,
-    double dropout, ConstTensorView images, absl::Span<const int32_t> labels,
-    uint64_t seed);
+    absl::Span<const Strategy> strategies, double dropout,
+    ConstTensorView images, absl::Span<const int32_t> labels, uint64_t seed);
 
 }  // namespace densenet
 

@@ -49,8 +49,8 @@ int ReportParseError(const CLI::App& app, const CLI::ParseError& error,
 
 int RunApp(const std::vector<std::string>& args, const Environment& env) {
   CLI::App app(
-      "Trains DenseNets at the cost of their features: reproduce accuracy "
-      "results, measure memory, compare optimizers.",
+      "Trains DenseNets at the cost of their features: train, evaluate, "
+      "predict, measure memory and speed.",
       "densenet");
   app.set_version_flag("--version", "densenet " DENSENET_VERSION);
   app.require_subcommand(1);

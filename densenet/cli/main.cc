@@ -13,12 +13,18 @@
 int main(int argc, char** argv) {
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
-  densenet::cli::CatchStopSignals();
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  // The commands that can finish what they are at and save; a signal ends the
+  // others at once.
+  for (const char* command : {"train", "eval", "predict"}) {
+    if (!args.empty() && args[0] == command) {
+      densenet::cli::CatchStopSignals();
+    }
+  }
   const densenet::cli::Environment env{
       .out = std::cout,
       .err = std::cerr,
       .terminal = isatty(STDOUT_FILENO) == 1,
       .should_stop = densenet::cli::StopRequested};
-  return densenet::cli::RunApp(std::vector<std::string>(argv + 1, argv + argc),
-                               env);
+  return densenet::cli::RunApp(args, env);
 }

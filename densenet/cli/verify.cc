@@ -65,9 +65,9 @@ Json ToJson(const std::vector<VerifyRow>& rows) {
 }
 
 // The first batch of the first epoch of a run with these options.
-StatusOr<std::vector<VerifyRow>> VerifyOnData(const VerifyOptions& options,
-                                              const Context& ctx,
-                                              HostMemory& memory) {
+StatusOr<std::vector<VerifyRow>> VerifyOnData(
+    const VerifyOptions& options, absl::Span<const Strategy> strategies,
+    const Context& ctx, HostMemory& memory) {
   RunOptions run = options.network.run;
   run.batch = options.batch;
   run.seed = options.seed;
@@ -82,19 +82,20 @@ StatusOr<std::vector<VerifyRow>> VerifyOnData(const VerifyOptions& options,
   ASSIGN_OR_RETURN(Tensor labels, Tensor::Empty(memory, DType::kInt32, {n}));
   data->train().Fill(0, 0, images.view(), labels.view());
   return VerifyStrategies(
-      ctx, memory, m, run.dropout.value_or(kDefaultDropout),
+      ctx, memory, m, strategies, run.dropout.value_or(kDefaultDropout),
       images.const_view(),
       absl::MakeConstSpan(labels.data<int32_t>(), static_cast<size_t>(n)),
       options.seed);
 }
 
 StatusOr<std::vector<VerifyRow>> VerifyOnRandomImages(
-    const VerifyOptions& options, const ModelConfig& model, const Context& ctx,
+    const VerifyOptions& options, const ModelConfig& model,
+    absl::Span<const Strategy> strategies, const Context& ctx,
     HostMemory& memory) {
   ASSIGN_OR_RETURN(
       const SyntheticBatch batch,
       SyntheticBatch::Create(memory, model, options.batch, options.seed));
-  return VerifyStrategies(ctx, memory, model,
+  return VerifyStrategies(ctx, memory, model, strategies,
                           options.network.run.dropout.value_or(kDefaultDropout),
                           batch.images(), batch.labels(), options.seed);
 }
@@ -105,6 +106,9 @@ int RunVerify(const VerifyOptions& options, const Environment& env) {
   };
   const StatusOr<ModelConfig> model = ResolveNetwork(options.network);
   if (!model.ok()) return fail(model.status(), kExitUsage);
+  const StatusOr<std::vector<Strategy>> strategies =
+      ResolveStrategies(options.network);
+  if (!strategies.ok()) return fail(strategies.status(), kExitUsage);
   if (options.batch < 1 || options.threads < 0) {
     return fail(InvalidArgument(fmt::format(
                     "--batch {} --threads {}: expected at least 1 and 0",
@@ -118,8 +122,8 @@ int RunVerify(const VerifyOptions& options, const Environment& env) {
   HostMemory memory;
   const StatusOr<std::vector<VerifyRow>> rows =
       options.network.run.dataset
-          ? VerifyOnData(options, **ctx, memory)
-          : VerifyOnRandomImages(options, *model, **ctx, memory);
+          ? VerifyOnData(options, *strategies, **ctx, memory)
+          : VerifyOnRandomImages(options, *model, *strategies, **ctx, memory);
   if (!rows.ok()) return fail(rows.status(), kExitFailed);
   PrintRows(env.out, *rows);
   status = WriteJsonOption(options.json, ToJson(*rows));

@@ -27,8 +27,9 @@ TEST(VerifyTest, EveryStrategyWithAndWithoutDropoutAndTheNoiseFloor) {
   HostMemory memory;
   auto batch = SyntheticBatch::Create(memory, Small(), 6, /*seed=*/3);
   ASSERT_OK(batch);
-  auto rows = VerifyStrategies(*ctx, memory, Small(), /*dropout=*/0.3,
-                               batch->images(), batch->labels(), /*seed=*/5);
+  auto rows =
+      VerifyStrategies(*ctx, memory, Small(), AllStrategies(), /*dropout=*/0.3,
+                       batch->images(), batch->labels(), /*seed=*/5);
   ASSERT_OK(rows);
   const size_t strategies = AllStrategies().size();
   ASSERT_EQ(rows->size(), 2 * strategies + 1);
@@ -59,8 +60,8 @@ TEST(VerifyTest, ImagesOfAnotherSizeAreAnError) {
   other.image_height = 10;
   auto batch = SyntheticBatch::Create(memory, other, 2, 3);
   ASSERT_OK(batch);
-  EXPECT_THAT(VerifyStrategies(*ctx, memory, Small(), 0, batch->images(),
-                               batch->labels(), 5),
+  EXPECT_THAT(VerifyStrategies(*ctx, memory, Small(), AllStrategies(), 0,
+                               batch->images(), batch->labels(), 5),
               testing::Fails(StatusCode::kInvalidArgument, {"(2, 10, 8, 3)"}));
 }
 
