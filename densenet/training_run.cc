@@ -46,10 +46,24 @@ StatusOr<int64_t> StepsPerEpoch(const ModelConfig& model,
 StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Create(
     const RunConfig& config) {
   std::unique_ptr<TrainingRun> run(new TrainingRun(config));
-  RETURN_IF_ERROR(run->Load());
-  RETURN_IF_ERROR(run->CreateNetworks());
+  RETURN_IF_ERROR(run->WithinBudget(run->Load()));
+  RETURN_IF_ERROR(run->WithinBudget(run->CreateNetworks()));
   RETURN_IF_ERROR(run->Allocate());
   return run;
+}
+
+Status TrainingRun::WithinBudget(const Status& status) const {
+  // The plan's own message has everything; the memory's knows no option.
+  if (config_.memory_budget_bytes == 0 ||
+      status.code() != StatusCode::kResourceExhausted ||
+      StdView(status.message()).find("--memory-budget") !=
+          std::string_view::npos) {
+    return status;
+  }
+  return ResourceExhausted(fmt::format(
+      "--memory-budget is {} bytes, too small for the data set and the "
+      "parameters alone: give more ({})",
+      config_.memory_budget_bytes, StdView(status.message())));
 }
 
 Status TrainingRun::Load() {

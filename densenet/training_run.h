@@ -80,6 +80,8 @@ class TrainingRun {
  private:
   explicit TrainingRun(const RunConfig& config)
       : config_(config), memory_(MemoryLimitBytes(config)) {}
+  // An allocation that failed before there is a plan, in the user's words.
+  Status WithinBudget(const Status& status) const;
   Status Load();
   Status CreateNetworks();
   void PlanFixedParts();
