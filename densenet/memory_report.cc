@@ -1,7 +1,6 @@
 #include "densenet/memory_report.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

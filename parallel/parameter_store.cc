@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "core/ops/initializers.h"
