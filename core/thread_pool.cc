@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include <utility>
+
 namespace densenet {
 namespace {
 
@@ -10,6 +12,21 @@ namespace {
 constexpr int kSpins = 2000;
 
 inline void Pause() { __builtin_ia32_pause(); }
+
+// The pool whose items this thread is working on.
+thread_local const ThreadPool* working_for = nullptr;
+
+class WorkingFor {
+ public:
+  explicit WorkingFor(const ThreadPool* pool)
+      : outer_(std::exchange(working_for, pool)) {}
+  ~WorkingFor() { working_for = outer_; }
+  WorkingFor(const WorkingFor&) = delete;
+  WorkingFor& operator=(const WorkingFor&) = delete;
+
+ private:
+  const ThreadPool* outer_;
+};
 
 }  // namespace
 
@@ -42,6 +59,8 @@ void ThreadPool::RunItems(int thread) {
 
 void ThreadPool::ParallelFor(int64_t items, Fn fn) {
   if (items <= 0) return;
+  CHECK(working_for != this) << "ParallelFor inside ParallelFor of one pool";
+  const WorkingFor working(this);
   std::lock_guard<std::mutex> call(call_mutex_);
   if (workers_.empty() || items == 1) {
     for (int64_t item = 0; item < items; ++item) fn(item, 0);
@@ -66,6 +85,7 @@ void ThreadPool::ParallelFor(int64_t items, Fn fn) {
 }
 
 void ThreadPool::WorkerLoop(int thread) {
+  const WorkingFor working(this);
   uint64_t seen = 0;
   for (;;) {
     for (int spin = 0; spin < kSpins && generation_.load() == seen; ++spin) {

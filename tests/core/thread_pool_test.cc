@@ -32,5 +32,28 @@ TEST(ThreadPoolTest, ManyShortLoops) {
   EXPECT_EQ(total, 7LL * 20000 * 19999 / 2 + 21LL * 20000);
 }
 
+// It would wait for itself.
+TEST(ThreadPoolDeathTest, ALoopInsideALoopIsOurBug) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (int threads : {1, 2}) {
+    EXPECT_DEATH(
+        {
+          ThreadPool pool(threads);
+          pool.ParallelFor(2, [&](int64_t, int) {
+            pool.ParallelFor(2, [](int64_t, int) {});
+          });
+        },
+        "ParallelFor inside ParallelFor");
+  }
+  ThreadPool outer(2);
+  ThreadPool inner(2);
+  std::vector<int64_t> sums(2, 0);
+  outer.ParallelFor(2, [&](int64_t item, int) {
+    if (item != 0) return;
+    inner.ParallelFor(2, [&](int64_t part, int) { sums[part] = part + 1; });
+  });
+  EXPECT_EQ(sums[0] + sums[1], 3);
+}
+
 }  // namespace
 }  // namespace densenet
