@@ -4,6 +4,7 @@
 #include <libxsmm.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "core/cpu/gemm_portable.h"
@@ -31,7 +32,36 @@ struct ColumnMajor {
   int prefetch = LIBXSMM_PREFETCH_NONE;
 };
 
+// The best instruction set of this CPU that libxsmm has kernels for.
+int BestTarget() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    return LIBXSMM_X86_AVX512_CORE;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return LIBXSMM_X86_AVX2;
+  }
+  return LIBXSMM_X86_GENERIC;
+}
+
+// libxsmm 1.17 misjudges some CPUs (its issues 680, 681): what it found is
+// held against what the CPU says, once. LIBXSMM_TARGET overrides both.
+void SettleTarget() {
+  [[maybe_unused]] static const bool settled = [] {
+    if (std::getenv("LIBXSMM_TARGET") != nullptr) return true;
+    const int best = BestTarget();
+    const int found = libxsmm_get_target_archid();
+    const bool beyond_cpu = found > best && best < LIBXSMM_X86_AVX512_CORE;
+    if (found < best || beyond_cpu) libxsmm_set_target_archid(best);
+    return true;
+  }();
+}
+
 void CheckShape(const GemmShape& s) {
+  SettleTarget();
   CHECK(s.m > 0 && s.n > 0 && s.k > 0)
       << "GEMM of " << s.m << " x " << s.n << " x " << s.k;
   constexpr int64_t kMax = std::numeric_limits<libxsmm_blasint>::max();
@@ -67,8 +97,8 @@ BatchGemm::BatchGemm(const GemmShape& shape) : shape_(shape) {
 
 void BatchGemm::operator()(const float* const* a, const float* const* b,
                            float* c, int64_t count) const {
+  CHECK_LE(count, kMaxCount);
   if (kernel_ != nullptr) {
-    CHECK_LE(count, kMaxCount);
     // The generated code advances the pointers in place.
     const float* a_copy[kMaxCount];
     const float* b_copy[kMaxCount];
@@ -82,6 +112,9 @@ void BatchGemm::operator()(const float* const* a, const float* const* b,
   }
 }
 
-std::string GemmTarget() { return libxsmm_get_target_arch(); }
+std::string GemmTarget() {
+  SettleTarget();
+  return libxsmm_get_target_arch();
+}
 
 }  // namespace densenet

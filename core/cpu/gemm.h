@@ -16,7 +16,8 @@
 //           dimensions and of the thread
 // Threads   safe
 //
-// A value of these classes is a few words: make it once, before the loop.
+// A value of these classes is a few words; making one looks its kernel up, and
+// generates it the first time: make it before the loop over tiles.
 
 #ifndef DENSENET_CORE_CPU_GEMM_H_
 #define DENSENET_CORE_CPU_GEMM_H_
