@@ -74,6 +74,7 @@ class Network {
   const Options& options() const { return options_; }
   const ModelConfig& config() const { return config_; }
   Schedule& schedule() { return schedule_; }
+  const Schedule& schedule() const { return schedule_; }
 
   // CHECKs that the arena is large enough; it must outlive the runs. Two
   // networks may share one arena when their runs do not overlap.

@@ -29,12 +29,6 @@ std::string_view Name(BufferKind kind) {
       return "gradients";
     case BufferKind::kScratch:
       return "scratch";
-    case BufferKind::kParameters:
-      return "parameters";
-    case BufferKind::kOptimizer:
-      return "optimizer";
-    case BufferKind::kInput:
-      return "input";
   }
   return "unknown";
 }
@@ -84,23 +78,12 @@ MemoryPlan MemoryPlan::Place(std::vector<PlannedBuffer> buffers) {
   return plan;
 }
 
-void MemoryPlan::AddExternal(std::string_view name, BufferKind kind,
-                             int64_t bytes) {
-  PlannedBuffer buffer;
-  buffer.name = name;
-  buffer.kind = kind;
-  buffer.bytes = bytes;
-  buffers_.push_back(std::move(buffer));
-  external_bytes_ += bytes;
-}
-
 int64_t MemoryPlan::bytes_at_peak(BufferKind kind) const {
   int64_t bytes = 0;
   for (const PlannedBuffer& buffer : buffers_) {
-    if (buffer.kind != kind) continue;
-    const bool alive = !buffer.in_arena() || (buffer.first_use <= peak_task_ &&
-                                              peak_task_ <= buffer.last_use);
-    if (alive) bytes += buffer.bytes;
+    const bool alive =
+        buffer.first_use <= peak_task_ && peak_task_ <= buffer.last_use;
+    if (alive && buffer.kind == kind) bytes += buffer.bytes;
   }
   return bytes;
 }

@@ -17,13 +17,10 @@
 namespace densenet {
 
 enum class BufferKind {
-  kFeatures,    // feature maps: what the blocks' layers produced
-  kStored,      // further activations kept from forward to backward
-  kGradients,   // gradients of activations
-  kScratch,     // used inside a task, or shared by tasks
-  kParameters,  // values, gradients of parameters, running statistics
-  kOptimizer,   // slots
-  kInput,       // images and labels of the batch and of those being prepared
+  kFeatures,   // feature maps: what the blocks' layers produced
+  kStored,     // further activations kept from forward to backward
+  kGradients,  // gradients of activations
+  kScratch,    // used inside a task, or shared by tasks
 };
 
 std::string_view Name(BufferKind kind);
@@ -32,13 +29,11 @@ struct PlannedBuffer {
   std::string name;
   BufferKind kind = BufferKind::kScratch;
   int64_t bytes = 0;
-  // Tasks, both inclusive. A buffer outside the arena lives all along.
+  // Tasks, both inclusive.
   int64_t first_use = 0;
   int64_t last_use = 0;
-  // Into the arena; -1 for a buffer outside it.
+  // Into the arena; -1 until it is placed.
   int64_t offset_bytes = -1;
-
-  bool in_arena() const { return offset_bytes >= 0; }
 };
 
 class MemoryPlan {
@@ -48,25 +43,17 @@ class MemoryPlan {
   // Offsets are multiples of kAlignmentBytes.
   static MemoryPlan Place(std::vector<PlannedBuffer> buffers);
 
-  // A buffer that lives outside the arena: parameters, slots, input.
-  void AddExternal(std::string_view name, BufferKind kind, int64_t bytes);
-
   absl::Span<const PlannedBuffer> buffers() const { return buffers_; }
   int64_t arena_bytes() const { return arena_bytes_; }
-  int64_t external_bytes() const { return external_bytes_; }
-  // The planned peak.
-  int64_t total_bytes() const { return arena_bytes_ + external_bytes_; }
   // The largest sum of bytes alive together in the arena: no placement can do
   // with less.
   int64_t floor_bytes() const { return floor_bytes_; }
-  // Bytes of one kind at the moment at which the arena's live bytes peak,
-  // buffers outside the arena included.
+  // Bytes of one kind at the moment at which the arena's live bytes peak.
   int64_t bytes_at_peak(BufferKind kind) const;
 
  private:
   std::vector<PlannedBuffer> buffers_;
   int64_t arena_bytes_ = 0;
-  int64_t external_bytes_ = 0;
   int64_t floor_bytes_ = 0;
   int64_t peak_task_ = 0;
 };

@@ -38,11 +38,11 @@ MemoryPlan Schedule::Plan() const {
 }
 
 void Schedule::Bind(const MemoryPlan& plan, char* arena) {
-  CHECK_LE(buffers_.size(), plan.buffers().size());
+  CHECK_EQ(buffers_.size(), plan.buffers().size());
   addresses_.resize(buffers_.size());
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const PlannedBuffer& planned = plan.buffers()[i];
-    CHECK(planned.in_arena() && planned.name == buffers_[i].name);
+    CHECK(planned.offset_bytes >= 0 && planned.name == buffers_[i].name);
     addresses_[i] = arena + planned.offset_bytes;
   }
 }

@@ -73,7 +73,7 @@ StepOutcome RunSteps(const ModelConfig& config, Strategy strategy,
     }
     outcome.measured_bytes = memory.stats().peak_bytes;
   }
-  outcome.planned_bytes = (*network)->plan().total_bytes();
+  outcome.planned_bytes = (*network)->plan().arena_bytes();
   outcome.gradients = ToDoubles((*store)->gradients());
   outcome.statistics = ToDoubles((*store)->statistics_values());
   return outcome;

@@ -12,10 +12,9 @@
 namespace densenet {
 namespace {
 
-constexpr BufferKind kAllKinds[] = {
-    BufferKind::kFeatures, BufferKind::kStored,     BufferKind::kGradients,
-    BufferKind::kScratch,  BufferKind::kParameters, BufferKind::kOptimizer,
-    BufferKind::kInput};
+constexpr BufferKind kAllKinds[] = {BufferKind::kFeatures, BufferKind::kStored,
+                                    BufferKind::kGradients,
+                                    BufferKind::kScratch};
 
 PlannedBuffer Buffer(int64_t bytes, int64_t first, int64_t last,
                      BufferKind kind = BufferKind::kScratch) {
@@ -73,7 +72,7 @@ class RandomPlanTest : public ::testing::TestWithParam<int> {
 TEST_P(RandomPlanTest, BuffersAliveTogetherDoNotOverlap) {
   for (size_t i = 0; i < plan_.buffers().size(); ++i) {
     const PlannedBuffer& a = plan_.buffers()[i];
-    EXPECT_TRUE(a.in_arena());
+    EXPECT_GE(a.offset_bytes, 0);
     EXPECT_EQ(a.offset_bytes % kAlignmentBytes, 0);
     EXPECT_LE(a.offset_bytes + a.bytes, plan_.arena_bytes());
     for (size_t j = 0; j < i; ++j) {
@@ -108,17 +107,9 @@ TEST_P(RandomPlanTest, OnlyOffsetsAreAdded) {
 }
 
 TEST_P(RandomPlanTest, KindsAddUpToThePeak) {
-  MemoryPlan plan = plan_;
-  plan.AddExternal("parameters", BufferKind::kParameters, 1000);
-  plan.AddExternal("slots", BufferKind::kOptimizer, 500);
-  plan.AddExternal("images", BufferKind::kInput, 77);
   int64_t sum = 0;
-  for (BufferKind kind : kAllKinds) sum += plan.bytes_at_peak(kind);
-  EXPECT_EQ(plan.external_bytes(), 1577);
-  EXPECT_EQ(sum, plan.floor_bytes() + plan.external_bytes());
-  EXPECT_EQ(plan.bytes_at_peak(BufferKind::kInput), 77);
-  EXPECT_EQ(plan.arena_bytes(), plan_.arena_bytes());
-  EXPECT_EQ(plan.total_bytes(), plan.arena_bytes() + 1577);
+  for (BufferKind kind : kAllKinds) sum += plan_.bytes_at_peak(kind);
+  EXPECT_EQ(sum, plan_.floor_bytes());
 }
 
 TEST_P(RandomPlanTest, IsReproducible) {

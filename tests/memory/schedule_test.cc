@@ -112,8 +112,7 @@ TEST_F(ScheduleTest, BindSaysWhereBuffersLie) {
                    addresses = {step.Data<char>(a), step.Data<char>(b)};
                    return OkStatus();
                  }});
-  MemoryPlan plan = schedule_.Plan();
-  plan.AddExternal("parameters", BufferKind::kParameters, 1 << 20);
+  const MemoryPlan plan = schedule_.Plan();
   for (int i = 0; i < 2; ++i) {
     StatusOr<Arena> arena = Arena::Create(memory_, plan.arena_bytes());
     ASSERT_OK(arena);
