@@ -115,7 +115,7 @@ class StepBuilder {
   // layer has one stream under every strategy.
   uint32_t NextDropoutStream() { return next_stream_++; }
   OutputDropout DropoutOf(const Step& step, uint32_t stream) const {
-    return {training() ? static_cast<float>(config_.dropout) : 0.0f,
+    return {training() ? config_.dropout : 0.0,
             {step.seed, step.number, stream}};
   }
 

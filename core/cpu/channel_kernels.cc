@@ -1,17 +1,17 @@
 #include "core/cpu/channel_kernels.h"
 
-#include <cmath>
+#include <algorithm>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/cpu/channel_kernels.cc"
-#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
 #include <hwy/highway.h>
 
-HWY_BEFORE_NAMESPACE();
-namespace densenet {
-namespace HWY_NAMESPACE {
+#include "core/cpu/simd-inl.h"
 
-namespace hn = hwy::HWY_NAMESPACE;
+HWY_BEFORE_NAMESPACE();
+namespace densenet::HWY_NAMESPACE {
 
 // Of the tags used here.
 constexpr size_t kMaxLanes = 16;
@@ -40,25 +40,6 @@ void CoverChannels(int64_t channels, const Kernel& kernel) {
     kernel.template Run<kVectors>(d, begin);
   }
   CoverTail<kMaxLanes>(begin, channels, kernel);
-}
-
-// MulAdd, or where an instruction set has none, std::fma lane by lane: the
-// forward of batch norm has the same bits everywhere.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V FusedMulAdd(D d, V x, V s, V t) {
-#if HWY_NATIVE_FMA
-  (void)d;
-  return hn::MulAdd(x, s, t);
-#else
-  HWY_ALIGN float a[kMaxLanes];
-  HWY_ALIGN float b[kMaxLanes];
-  HWY_ALIGN float c[kMaxLanes];
-  hn::Store(x, d, a);
-  hn::Store(s, d, b);
-  hn::Store(t, d, c);
-  for (size_t i = 0; i < hn::Lanes(d); ++i) c[i] = std::fma(a[i], b[i], c[i]);
-  return hn::Load(d, c);
-#endif
 }
 
 struct ScaleShiftKernel {
@@ -229,6 +210,29 @@ void ScaleShiftRowsImpl(int64_t rows, int64_t channels,
   CoverChannels(channels, ScaleShiftKernel{rows, x, scale, shift, y});
 }
 
+void AffineReluRowsImpl(int64_t rows, int64_t channels, const float* x,
+                        int64_t ldx, const float* scale, const float* shift,
+                        float* z, int64_t ldz) {
+  const FloatVec zero = hn::Zero(FloatTag());
+  const int64_t lanes = FloatLanes();
+  constexpr int64_t kRows = 4;
+  for (int64_t r = 0; r < rows; r += kRows) {
+    const int64_t n = std::min(kRows, rows - r);
+    for (int64_t c = 0; c < channels; c += lanes) {
+      const int64_t count = std::min(lanes, channels - c);
+      const FloatVec s = LoadFirst(scale + c, count);
+      const FloatVec t = LoadFirst(shift + c, count);
+      for (int64_t i = 0; i < n; ++i) {
+        const FloatVec v = LoadFirst(x + (r + i) * ldx + c, count);
+        // Not a maximum, which would turn NaN into 0: a divergence shows.
+        const FloatVec y = FusedMulAdd(FloatTag(), v, s, t);
+        StoreFirst(hn::IfThenZeroElse(hn::Lt(y, zero), y),
+                   z + (r + i) * ldz + c, count);
+      }
+    }
+  }
+}
+
 void SumRowsImpl(int64_t rows, int64_t channels, ChannelRows<const float> x,
                  float* sum) {
   CoverChannels(channels, Sum{rows, x, sum});
@@ -256,14 +260,14 @@ void BatchNormGradientRowsImpl(int64_t rows, int64_t channels,
                 BatchNormGradient{rows, x, dy, mean, scale, slope, offset, dx});
 }
 
-}  // namespace HWY_NAMESPACE
-}  // namespace densenet
+}  // namespace densenet::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace densenet {
 
 HWY_EXPORT(ScaleShiftRowsImpl);
+HWY_EXPORT(AffineReluRowsImpl);
 HWY_EXPORT(SumRowsImpl);
 HWY_EXPORT(CenteredSumsRowsImpl);
 HWY_EXPORT(GradientSumsRowsImpl);
@@ -273,6 +277,13 @@ void ScaleShiftRows(int64_t rows, int64_t channels, ChannelRows<const float> x,
                     const float* scale, const float* shift,
                     ChannelRows<float> y) {
   HWY_DYNAMIC_DISPATCH(ScaleShiftRowsImpl)(rows, channels, x, scale, shift, y);
+}
+
+void AffineReluRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
+                    const float* scale, const float* shift, float* z,
+                    int64_t ldz) {
+  HWY_DYNAMIC_DISPATCH(AffineReluRowsImpl)
+  (rows, channels, x, ldx, scale, shift, z, ldz);
 }
 
 void SumRows(int64_t rows, int64_t channels, ChannelRows<const float> x,

@@ -6,8 +6,9 @@
 //
 // Memory   arrays of `channels` elements; outputs may alias no input, except
 //          that y may be x, dx may be dy, and sum_of_squares may be center
-// Numerics ScaleShiftRows has one rounding an element on every machine; the
-//          others fuse their multiply-adds where the instruction set can
+// Numerics ScaleShiftRows and AffineReluRows have one rounding an element on
+//          every machine; the others fuse their multiply-adds where the
+//          instruction set can
 // Threads  safe; these are pure functions of their arguments
 
 #ifndef DENSENET_CORE_CPU_CHANNEL_KERNELS_H_
@@ -28,6 +29,13 @@ struct ChannelRows {
 void ScaleShiftRows(int64_t rows, int64_t channels, ChannelRows<const float> x,
                     const float* scale, const float* shift,
                     ChannelRows<float> y);
+
+// z = max(fma(x, scale, shift), 0); z may be x. NaN stays NaN, so that a
+// divergence shows. The one forward arithmetic of batch norm and ReLU: the op,
+// and the packing of the dense block's convolutions.
+void AffineReluRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
+                    const float* scale, const float* shift, float* z,
+                    int64_t ldz);
 
 // sum = sum over rows of x
 void SumRows(int64_t rows, int64_t channels, ChannelRows<const float> x,

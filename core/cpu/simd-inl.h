@@ -1,8 +1,9 @@
 // core/cpu/simd-inl.h
 //
 // Helpers for Highway kernels: loads and stores of a vector's first n lanes
-// that touch nothing beyond them. Included once per target, inside
-// foreach_target.h's loop, as Highway's own -inl.h headers are.
+// that touch nothing beyond them, and a multiply-add that rounds once on every
+// machine. Included once per target, inside foreach_target.h's loop, as
+// Highway's own -inl.h headers are.
 
 #if defined(DENSENET_CORE_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DENSENET_CORE_CPU_SIMD_INL_H_
@@ -11,6 +12,7 @@
 #define DENSENET_CORE_CPU_SIMD_INL_H_
 #endif
 
+#include <cmath>
 #include <cstdint>
 
 #include "hwy/highway.h"
@@ -54,6 +56,25 @@ HWY_INLINE void StoreFirst(FloatVec v, float* HWY_RESTRICT p, int64_t n) {
   HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
   hn::Store(v, d, lanes);
   for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
+#endif
+}
+
+// x * s + t, rounded once: hn::MulAdd, or where an instruction set has no fused
+// one (it would round twice) std::fma lane by lane.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V FusedMulAdd(D d, V x, V s, V t) {
+#if HWY_NATIVE_FMA
+  (void)d;
+  return hn::MulAdd(x, s, t);
+#else
+  HWY_ALIGN float a[HWY_MAX_BYTES / sizeof(float)];
+  HWY_ALIGN float b[HWY_MAX_BYTES / sizeof(float)];
+  HWY_ALIGN float c[HWY_MAX_BYTES / sizeof(float)];
+  hn::Store(x, d, a);
+  hn::Store(s, d, b);
+  hn::Store(t, d, c);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) c[i] = std::fma(a[i], b[i], c[i]);
+  return hn::Load(d, c);
 #endif
 }
 

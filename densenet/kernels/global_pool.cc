@@ -20,7 +20,7 @@ void PoolImage(const GlobalPoolForward& a, int64_t n, float* tile) {
     for (int64_t c = 0; c < a.c; c += kChannelBlock) {
       const int64_t width = std::min(kChannelBlock, a.c - c);
       a.x.Pack(row, rows, c, width, tile, kChannelBlock);
-      SumRows(rows, width, tile, kChannelBlock, pooled + c);
+      AddColumnSums(rows, width, tile, kChannelBlock, pooled + c);
     }
   }
   const float inverse = 1.0f / static_cast<float>(a.pixels);

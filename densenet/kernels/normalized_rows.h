@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "core/cpu/channel_kernels.h"
 #include "core/random.h"
 #include "densenet/kernels/row_kernels.h"
 
@@ -41,7 +42,7 @@ struct NormalizedRows {
 
 // Dropout of a convolution's output, element by element of its packed tensor.
 struct OutputDropout {
-  float rate = 0;
+  double rate = 0;
   RandomKey key;
 
   bool active() const { return rate > 0; }

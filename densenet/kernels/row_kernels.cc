@@ -4,6 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/ops/dropout.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "densenet/kernels/row_kernels.cc"
 #include "hwy/foreach_target.h"
@@ -26,29 +28,6 @@ HWY_INLINE void ForEachChannelGroup(int64_t channels, Fn fn) {
   }
   for (; c < channels; c += lanes) {
     fn(std::integral_constant<int, 1>(), c, std::min(lanes, channels - c));
-  }
-}
-
-void AffineReluRowsImpl(int64_t rows, int64_t channels, const float* x,
-                        int64_t ldx, const float* scale, const float* shift,
-                        float* z, int64_t ldz) {
-  const FloatVec zero = hn::Zero(FloatTag());
-  const int64_t lanes = FloatLanes();
-  constexpr int64_t kRows = 4;
-  for (int64_t r = 0; r < rows; r += kRows) {
-    const int64_t n = std::min(kRows, rows - r);
-    for (int64_t c = 0; c < channels; c += lanes) {
-      const int64_t count = std::min(lanes, channels - c);
-      const FloatVec s = LoadFirst(scale + c, count);
-      const FloatVec t = LoadFirst(shift + c, count);
-      for (int64_t i = 0; i < n; ++i) {
-        const FloatVec v = LoadFirst(x + (r + i) * ldx + c, count);
-        // Not a maximum, which would turn NaN into 0: a divergence shows.
-        const FloatVec y = hn::MulAdd(v, s, t);
-        StoreFirst(hn::IfThenZeroElse(hn::Lt(y, zero), y),
-                   z + (r + i) * ldz + c, count);
-      }
-    }
   }
 }
 
@@ -130,8 +109,8 @@ HWY_INLINE void MaskedRows(int64_t rows, int64_t channels, const float* x,
         const int64_t cv = c + v * lanes;
         const FloatVec xv = LoadFirst(x + r * ldx + cv, n);
         const FloatVec dzv = LoadFirst(dz + r * lddz + cv, n);
-        const FloatVec dyv =
-            hn::IfThenElseZero(hn::Gt(hn::MulAdd(xv, s[v], t[v]), zero), dzv);
+        const FloatVec dyv = hn::IfThenElseZero(
+            hn::Gt(FusedMulAdd(d, xv, s[v], t[v]), zero), dzv);
         sum[v] = hn::Add(sum[v], dyv);
         sum_x[v] = hn::MulAdd(dyv, hn::Sub(xv, m[v]), sum_x[v]);
         sink(r, cv, dyv, s[v], n);
@@ -227,8 +206,8 @@ void AddRowsImpl(int64_t rows, int64_t channels, const float* x, int64_t ldx,
   }
 }
 
-void SumRowsImpl(int64_t rows, int64_t channels, const float* x, int64_t ldx,
-                 float* sum) {
+void AddColumnSumsImpl(int64_t rows, int64_t channels, const float* x,
+                       int64_t ldx, float* sum) {
   const int64_t lanes = FloatLanes();
   ForEachChannelGroup(channels, [&](auto group, int64_t c, int64_t n) {
     constexpr int kVecs = decltype(group)::value;
@@ -271,7 +250,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace densenet {
 
-HWY_EXPORT(AffineReluRowsImpl);
 HWY_EXPORT(MomentsRowsImpl);
 HWY_EXPORT(MaskedSumsRowsImpl);
 HWY_EXPORT(MaskedAccumulateRowsImpl);
@@ -279,15 +257,8 @@ HWY_EXPORT(MaskedScaleRowsImpl);
 HWY_EXPORT(BatchNormInputRowsImpl);
 HWY_EXPORT(BatchNormInputAddRowsImpl);
 HWY_EXPORT(AddRowsImpl);
-HWY_EXPORT(SumRowsImpl);
+HWY_EXPORT(AddColumnSumsImpl);
 HWY_EXPORT(AveragePoolRowImpl);
-
-void AffineReluRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
-                    const float* scale, const float* shift, float* z,
-                    int64_t ldz) {
-  HWY_DYNAMIC_DISPATCH(AffineReluRowsImpl)
-  (rows, channels, x, ldx, scale, shift, z, ldz);
-}
 
 void MomentsRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
                  float* mean, float* m2) {
@@ -350,9 +321,9 @@ void CopyRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
   }
 }
 
-void SumRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
-             float* sum) {
-  HWY_DYNAMIC_DISPATCH(SumRowsImpl)(rows, channels, x, ldx, sum);
+void AddColumnSums(int64_t rows, int64_t channels, const float* x, int64_t ldx,
+                   float* sum) {
+  HWY_DYNAMIC_DISPATCH(AddColumnSumsImpl)(rows, channels, x, ldx, sum);
 }
 
 void AveragePoolRow(int64_t width, int64_t channels, const float* x0,
@@ -361,9 +332,9 @@ void AveragePoolRow(int64_t width, int64_t channels, const float* x0,
   (width, channels, x0, x1, ldx, y, ldy);
 }
 
-void DropoutRows(const RandomKey& key, float rate, int64_t first_element,
+void DropoutRows(const RandomKey& key, double rate, int64_t first_element,
                  int64_t rows, int64_t channels, float* x, int64_t ldx) {
-  const float kept_scale = 1.0f / (1.0f - rate);
+  const DropoutMask mask = DropoutMask::Of(rate);
   constexpr int64_t kDraws = 4;  // numbers of a Philox block
   for (int64_t r = 0; r < rows; ++r) {
     float* row = x + r * ldx;
@@ -373,7 +344,7 @@ void DropoutRows(const RandomKey& key, float rate, int64_t first_element,
       const int64_t element = first + c;
       const Philox4 block = RandomBlock(key, element / kDraws);
       for (int64_t i = element % kDraws; i < kDraws && c < channels; ++i, ++c) {
-        row[c] = UniformFloat(block.v[i]) >= rate ? row[c] * kept_scale : 0;
+        row[c] = mask.Apply(row[c], block.v[i]);
       }
     }
   }

@@ -29,12 +29,6 @@ namespace densenet {
 // Rows of a tile: 64 x 342 channels of float32 are 87 KB, well inside L2.
 inline constexpr int64_t kTileRows = 64;
 
-// z = max(fma(x, scale, shift), 0); z may be x. NaN stays NaN, so that a
-// divergence shows.
-void AffineReluRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
-                    const float* scale, const float* shift, float* z,
-                    int64_t ldz);
-
 // mean of each channel, and m2 = sum of (x - mean)^2: two passes over the tile.
 void MomentsRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
                  float* mean, float* m2);
@@ -79,18 +73,17 @@ void CopyRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
               float* y, int64_t ldy);
 
 // sum[c] += the column sums of x, rows in order.
-void SumRows(int64_t rows, int64_t channels, const float* x, int64_t ldx,
-             float* sum);
+void AddColumnSums(int64_t rows, int64_t channels, const float* x, int64_t ldx,
+                   float* sum);
 
 // y(q) = 1/4 of the sum of x at pixels (2q, 2q + 1) of two image rows: 2x2
 // average pooling of one output row, `width` pixels. x0 and x1 are the rows.
 void AveragePoolRow(int64_t width, int64_t channels, const float* x0,
                     const float* x1, int64_t ldx, float* y, int64_t ldy);
 
-// Scales x by 1 / (1 - rate) where kept, else zeroes it. Element (r, c) is
-// number first_element + r * channels + c of the stream `key`, kept when its
-// uniform number is >= rate.
-void DropoutRows(const RandomKey& key, float rate, int64_t first_element,
+// The mask of core/ops/dropout.h: element (r, c) is number
+// first_element + r * channels + c of the stream `key`.
+void DropoutRows(const RandomKey& key, double rate, int64_t first_element,
                  int64_t rows, int64_t channels, float* x, int64_t ldx);
 
 }  // namespace densenet

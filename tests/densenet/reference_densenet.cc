@@ -251,13 +251,14 @@ MapPtr Reference::MaxPool3x3(const MapPtr& x) {
 
 MapPtr Reference::Dropout(const MapPtr& x) {
   const uint32_t stream = stream_++;
-  const float rate = static_cast<float>(in_.config.dropout);
+  const double rate = in_.config.dropout;
   if (rate == 0) return x;
   MapPtr y = NewMap(x->n, x->h, x->w, x->c);
   auto factor = std::make_shared<std::vector<double>>(x->value.size());
   for (size_t i = 0; i < factor->size(); ++i) {
-    const float u = UniformFloat(RandomBits({in_.seed, in_.step, stream}, i));
-    (*factor)[i] = u >= rate ? 1 / (1 - static_cast<double>(rate)) : 0;
+    const double u =
+        std::ldexp(RandomBits({in_.seed, in_.step, stream}, i), -32);
+    (*factor)[i] = u >= rate ? 1 / (1 - rate) : 0;
     y->value[i] = (*factor)[i] * x->value[i];
   }
   backward_.push_back([=] {

@@ -70,7 +70,7 @@ ForwardOutputs RunForward(const Case& s, const NormalizedInput& x,
 }
 
 TEST_P(Conv1x1KernelTest, ForwardMatchesReference) {
-  for (float rate : {0.0f, 0.3f}) {
+  for (double rate : {0.0, 0.3}) {
     const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs out = RunForward(s_, x_, w_, dropout, false, 2);
     const Doubles expected =
@@ -82,7 +82,7 @@ TEST_P(Conv1x1KernelTest, ForwardMatchesReference) {
 }
 
 TEST_P(Conv1x1KernelTest, ForwardBitsDependOnNeitherThreadsNorStorage) {
-  for (float rate : {0.0f, 0.3f}) {
+  for (double rate : {0.0, 0.3}) {
     const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs first = RunForward(s_, x_, w_, dropout, false, 1);
     for (int threads : kThreadCounts) {
@@ -179,7 +179,7 @@ BackwardOutputs RunBackward(const Case& s, const NormalizedInput& x,
 
 TEST_P(Conv1x1KernelTest, BackwardMatchesReference) {
   const int64_t chunks = ImageChunks(s_.images).count();
-  for (float rate : {0.0f, 0.3f}) {
+  for (double rate : {0.0, 0.3}) {
     for (bool finish : {false, true}) {
       const OutputCase output(s_, {rate, {3, 1, 2}}, finish);
       const Doubles dy = output.Expected();

@@ -73,7 +73,7 @@ ForwardOutputs RunForward(const Case& c, const NormalizedInput& x,
 
 TEST_P(Conv3x3KernelTest, ForwardMatchesReference) {
   const Doubles y = Reference().Forward(x_.z(), w_.ToDoubles());
-  for (float rate : {0.0f, 0.3f}) {
+  for (double rate : {0.0, 0.3}) {
     const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs out =
         RunForward(GetParam(), x_, w_, dropout, false, 2);
@@ -85,7 +85,7 @@ TEST_P(Conv3x3KernelTest, ForwardMatchesReference) {
 }
 
 TEST_P(Conv3x3KernelTest, ForwardBitsDependOnNeitherThreadsNorStorage) {
-  for (float rate : {0.0f, 0.3f}) {
+  for (double rate : {0.0, 0.3}) {
     const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs first =
         RunForward(GetParam(), x_, w_, dropout, false, 1);
@@ -136,7 +136,7 @@ BackwardOutputs RunBackward(const Case& c, const NormalizedInput& x,
 
 TEST_P(Conv3x3KernelTest, BackwardMatchesReference) {
   const int64_t chunks = ImageChunks(s_.images).count();
-  for (float rate : {0.0f, 0.3f}) {
+  for (double rate : {0.0, 0.3}) {
     const OutputDropout dropout{rate, {3, 1, 2}};
     const Doubles dy =
         Multiply(dy_.ToDoubles(), DropoutFactors(dropout, rows_ * s_.k));
@@ -152,7 +152,7 @@ TEST_P(Conv3x3KernelTest, BackwardMatchesReference) {
 }
 
 TEST_P(Conv3x3KernelTest, BackwardBitsDependOnNeitherThreadsNorStorage) {
-  const OutputDropout dropout{0.3f, {3, 1, 2}};
+  const OutputDropout dropout{0.3, {3, 1, 2}};
   for (SinkMode mode : kSinkModes) {
     const BackwardOutputs first =
         RunBackward(GetParam(), x_, w_, dy_, dropout, mode, false, 1);

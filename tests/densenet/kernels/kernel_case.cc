@@ -136,8 +136,8 @@ Doubles DropoutFactors(const OutputDropout& dropout, int64_t elems) {
   Doubles factors(elems, 1.0);
   if (!dropout.active()) return factors;
   for (int64_t i = 0; i < elems; ++i) {
-    const bool kept = UniformFloat(RandomBits(dropout.key, i)) >= dropout.rate;
-    factors[i] = kept ? 1 / (1 - double{dropout.rate}) : 0;
+    const double u = std::ldexp(RandomBits(dropout.key, i), -32);
+    factors[i] = u >= dropout.rate ? 1 / (1 - dropout.rate) : 0;
   }
   return factors;
 }

@@ -77,7 +77,7 @@ ForwardOutputs RunForward(const Case& c, const NormalizedInput& x,
 
 TEST_P(PoolConv1x1KernelTest, ForwardMatchesReference) {
   const Doubles y = Pool().Average(Conv().Forward(x_.z(), w_.ToDoubles()));
-  for (float rate : {0.0f, 0.3f}) {
+  for (double rate : {0.0, 0.3}) {
     const OutputDropout dropout{rate, {3, 1, 2}};
     const ForwardOutputs out =
         RunForward(GetParam(), x_, w_, dropout, false, 2);
@@ -90,7 +90,7 @@ TEST_P(PoolConv1x1KernelTest, ForwardMatchesReference) {
 }
 
 TEST_P(PoolConv1x1KernelTest, ForwardBitsDependOnNeitherThreadsNorStorage) {
-  const OutputDropout dropout{0.3f, {3, 1, 2}};
+  const OutputDropout dropout{0.3, {3, 1, 2}};
   const ForwardOutputs first =
       RunForward(GetParam(), x_, w_, dropout, false, 1);
   for (int threads : kThreadCounts) {
@@ -139,7 +139,7 @@ BackwardOutputs RunBackward(const Case& c, const NormalizedInput& x,
 
 TEST_P(PoolConv1x1KernelTest, BackwardMatchesReference) {
   const int64_t chunks = ImageChunks(s_.images).count();
-  for (float rate : {0.0f, 0.3f}) {
+  for (double rate : {0.0, 0.3}) {
     const OutputDropout dropout{rate, {3, 1, 2}};
     const Doubles dy = Pool().AverageBackward(
         Multiply(dy_.ToDoubles(),
@@ -156,7 +156,7 @@ TEST_P(PoolConv1x1KernelTest, BackwardMatchesReference) {
 }
 
 TEST_P(PoolConv1x1KernelTest, BackwardBitsDependOnNeitherThreadsNorStorage) {
-  const OutputDropout dropout{0.3f, {3, 1, 2}};
+  const OutputDropout dropout{0.3, {3, 1, 2}};
   for (SinkMode mode : kSinkModes) {
     const BackwardOutputs first =
         RunBackward(GetParam(), x_, w_, dy_, dropout, mode, false, 1);

@@ -7,11 +7,15 @@
 #include <tuple>
 #include <vector>
 
+#include "core/cpu/channel_kernels.h"
+#include "core/ops/dropout.h"
 #include "core/random.h"
 #include "tests/densenet/kernels/kernel_case.h"
 #include "tests/support/compare.h"
 #include "tests/support/kernel_target.h"
+#include "tests/support/make_context.h"
 #include "tests/support/reference_batch_norm.h"
+#include "tests/support/status_matchers.h"
 
 namespace densenet {
 namespace {
@@ -172,7 +176,7 @@ TEST_P(RowKernelTest, AddCopyAndSum) {
   // The contract names the order of the sum: its bits follow.
   TestTensor sum = TestTensor::Random({channels_}, 32);
   TestTensor expected = sum;
-  SumRows(rows_, channels_, Data(dz_), ld_, Data(sum));
+  AddColumnSums(rows_, channels_, Data(dz_), ld_, Data(sum));
   for (int64_t i = 0; i < dz_.elems(); ++i) {
     expected.at(i % channels_) += dz_.at(i);
   }
@@ -199,7 +203,7 @@ TEST_P(RowKernelTest, AveragePool) {
 }
 
 TEST_P(RowKernelTest, DropoutDependsOnTheElementOnly) {
-  const OutputDropout dropout{0.4f, {7, 8, 9}};
+  const OutputDropout dropout{0.4, {7, 8, 9}};
   TestTensor x = dz_;
   dropout.Apply(0, rows_, channels_, Data(x), ld_);
   EXPECT_TRUE(x.GapsUntouched());
@@ -256,11 +260,11 @@ TEST(RowKernelMaskTest, TheMaskIsThatOfTheForwardPass) {
 TEST(DropoutKernelTest, KeepsTheShareAndScales) {
   constexpr int64_t kElems = 100000;
   constexpr double kStandardErrors = 5;
-  for (float rate : {0.0f, 0.2f, 0.5f, 0.9f}) {
+  for (double rate : {0.0, 0.2, 0.5, 0.9}) {
     TestTensor x = TestTensor::FromVector({1, kElems}, Doubles(kElems, 1.0));
     DropoutRows({1, 2, 3}, rate, 0, 1, kElems, Data(x), kElems);
     int64_t kept = 0;
-    const float scale = 1 / (1 - rate);
+    const float scale = static_cast<float>(1 / (1 - rate));
     for (int64_t i = 0; i < kElems; ++i) {
       if (x.at(i) == 0) continue;
       ++kept;
@@ -276,7 +280,7 @@ TEST(DropoutKernelTest, SeedStepAndStreamGiveDifferentMasks) {
   constexpr int64_t kElems = 1000;
   auto masked = [&](const RandomKey& key) {
     TestTensor x = TestTensor::FromVector({1, kElems}, Doubles(kElems, 1.0));
-    DropoutRows(key, 0.5f, 0, 1, kElems, Data(x), kElems);
+    DropoutRows(key, 0.5, 0, 1, kElems, Data(x), kElems);
     return x.ToDoubles();
   };
   const Doubles first = masked({1, 2, 3});
@@ -286,11 +290,27 @@ TEST(DropoutKernelTest, SeedStepAndStreamGiveDifferentMasks) {
   EXPECT_NE(masked({1, 2, 4}), first);
 }
 
+// A net of single operations drops what the planned one drops.
+TEST(DropoutKernelTest, MaskIsThatOfTheOperation) {
+  const auto ctx = testing::MakeContext(1);
+  const RandomKey key{4, 5, 6};
+  for (double rate : {0.1, 0.2, 1.0 / 3.0, 0.7}) {
+    constexpr int64_t kRows = 501, kChannels = 37;
+    TestTensor x = TestTensor::FromVector({kRows, kChannels},
+                                          Doubles(kRows * kChannels, 1.0));
+    TestTensor y = TestTensor::FromVector({kRows, kChannels},
+                                          Doubles(kRows * kChannels, 1.0));
+    ASSERT_OK(Dropout(*ctx, x.const_view(), rate, key, y.view()));
+    DropoutRows(key, rate, 0, kRows, kChannels, Data(x), kChannels);
+    EXPECT_EQ(x.ToDoubles(), y.ToDoubles()) << rate;
+  }
+}
+
 // What was NaN or infinite and is dropped is zero.
 TEST(DropoutKernelTest, DropsWhateverStandsThere) {
   TestTensor x = PoisonedTensor({1, 64});
-  DropoutRows({1, 2, 3}, 0.5f, 0, 1, 64, Data(x), 64);
-  const Doubles factors = DropoutFactors({0.5f, {1, 2, 3}}, 64);
+  DropoutRows({1, 2, 3}, 0.5, 0, 1, 64, Data(x), 64);
+  const Doubles factors = DropoutFactors({0.5, {1, 2, 3}}, 64);
   for (int64_t i = 0; i < 64; ++i) {
     EXPECT_EQ(std::isnan(x.at(i)), factors[i] != 0) << i;
   }
