@@ -30,7 +30,6 @@ class BlockFeatures {
   BlockFeatures(StepBuilder& builder, const std::string& name, Extent extent,
                 const std::vector<int64_t>& pieces);
 
-  const std::string& name() const { return name_; }
   Extent extent() const { return extent_; }
   int64_t pixels() const { return extent_.height * extent_.width; }
   int64_t pieces() const { return static_cast<int64_t>(ends_.size()); }

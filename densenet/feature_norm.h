@@ -42,7 +42,6 @@ class FeatureNorm {
   FeatureNorm& operator=(const FeatureNorm&) = delete;
 
   int64_t channels() const { return channels_; }
-  const std::string& name() const { return name_; }
 
   void AddForward(StepBuilder& builder);
   std::vector<BufferId> ForwardBuffers() const;
