@@ -58,9 +58,6 @@ inline Status Unimplemented(std::string_view message) {
 inline Status Unavailable(std::string_view message) {
   return MakeStatus(StatusCode::kUnavailable, message);
 }
-inline Status OutOfRange(std::string_view message) {
-  return MakeStatus(StatusCode::kOutOfRange, message);
-}
 inline Status Internal(std::string_view message) {
   return MakeStatus(StatusCode::kInternal, message);
 }

@@ -10,7 +10,6 @@ namespace densenet {
 namespace {
 
 constexpr int64_t kCifarBlocks = 3;
-constexpr int64_t kImageNetStride = 4;  // 7x7/2, then 3x3/2
 
 // Far above any network, and small enough that no count of elements overflows.
 constexpr int64_t kMaxChannels = int64_t{1} << 20;
@@ -19,8 +18,6 @@ constexpr int64_t kMaxPixels = int64_t{1} << 28;
 // Layers counted by depth besides those of the blocks: the stem, a transition
 // after each block but the last, the classifier.
 constexpr int64_t kOtherLayers = 4;
-
-Status Impossible(std::string_view what) { return InvalidArgument(what); }
 
 // Output extent of a stride-2 window with the usual padding: ceil(x / 2).
 int64_t Halved(int64_t extent) { return (extent + 1) / 2; }
@@ -100,49 +97,50 @@ namespace {
 
 // Each field by itself.
 Status ValidateFields(const ModelConfig& c) {
-  if (c.block_config.empty()) return Impossible("block list is empty");
+  if (c.block_config.empty()) return InvalidArgument("block list is empty");
   for (int64_t layers : c.block_config) {
     if (layers < 1) {
-      return Impossible(
+      return InvalidArgument(
           fmt::format("a block of {} layers: expected 1 or more", layers));
     }
   }
   if (c.growth_rate < 1) {
-    return Impossible(
+    return InvalidArgument(
         fmt::format("growth rate {}: expected 1 or more", c.growth_rate));
   }
   if (!(c.compression > 0 && c.compression <= 1)) {
-    return Impossible(
+    return InvalidArgument(
         fmt::format("compression {}: expected in (0, 1]", c.compression));
   }
   if (!(c.dropout >= 0 && c.dropout < 1)) {
-    return Impossible(fmt::format("dropout {}: expected in [0, 1)", c.dropout));
+    return InvalidArgument(
+        fmt::format("dropout {}: expected in [0, 1)", c.dropout));
   }
   if (c.stem_channels < 1 || c.image_channels < 1) {
-    return Impossible(fmt::format(
+    return InvalidArgument(fmt::format(
         "stem of {} channels on images of {}: expected 1 or more of each",
         c.stem_channels, c.image_channels));
   }
   if (c.stem_channels > kMaxChannels || c.image_channels > kMaxChannels) {
-    return Impossible(fmt::format(
+    return InvalidArgument(fmt::format(
         "stem of {} channels on images of {}: expected at most {} of each",
         c.stem_channels, c.image_channels, kMaxChannels));
   }
   if (c.classes < 2 || c.classes > kMaxChannels) {
-    return Impossible(
+    return InvalidArgument(
         fmt::format("{} classes: expected 2..{}", c.classes, kMaxChannels));
   }
   if (!(c.batch_norm_epsilon > 0)) {
-    return Impossible(fmt::format("batch norm epsilon {}: expected above 0",
-                                  c.batch_norm_epsilon));
+    return InvalidArgument(fmt::format(
+        "batch norm epsilon {}: expected above 0", c.batch_norm_epsilon));
   }
   if (!(c.batch_norm_momentum > 0 && c.batch_norm_momentum <= 1)) {
-    return Impossible(fmt::format("batch norm momentum {}: expected in (0, 1]",
-                                  c.batch_norm_momentum));
+    return InvalidArgument(fmt::format(
+        "batch norm momentum {}: expected in (0, 1]", c.batch_norm_momentum));
   }
   if (c.image_height > kMaxPixels || c.image_width > kMaxPixels ||
       c.image_height * c.image_width > kMaxPixels) {
-    return Impossible(
+    return InvalidArgument(
         fmt::format("images of {} x {}: expected at most {} "
                     "pixels",
                     c.image_height, c.image_width, kMaxPixels));
@@ -159,13 +157,13 @@ Status ValidateModelConfig(const ModelConfig& c) {
   for (int64_t b = 0; b < blocks; ++b) {
     const Extent extent = BlockExtent(c, b);
     if (extent.height < 1 || extent.width < 1) {
-      return Impossible(
+      return InvalidArgument(
           fmt::format("images of {} x {} have no pixels left in block {} of {}",
                       c.image_height, c.image_width, b + 1, blocks));
     }
     // Divides: the product may not fit.
     if (c.block_config[b] > (kMaxChannels - channels) / c.growth_rate) {
-      return Impossible(fmt::format(
+      return InvalidArgument(fmt::format(
           "block {} of {} layers at growth rate {}: expected at most {} "
           "channels",
           b + 1, c.block_config[b], c.growth_rate, kMaxChannels));
@@ -173,7 +171,7 @@ Status ValidateModelConfig(const ModelConfig& c) {
     channels += c.block_config[b] * c.growth_rate;
     if (b + 1 == blocks) break;
     if (TransitionChannels(c, channels) < 1) {
-      return Impossible(
+      return InvalidArgument(
           fmt::format("compression {} leaves no channel of {} after block {}",
                       c.compression, channels, b + 1));
     }
@@ -203,7 +201,6 @@ int64_t BlockOutputChannels(const ModelConfig& config, int64_t block) {
 Extent BlockExtent(const ModelConfig& config, int64_t block) {
   Extent extent{config.image_height, config.image_width};
   if (config.stem == Stem::kImageNet) {
-    static_assert(kImageNetStride == 4);
     extent = {Halved(Halved(extent.height)), Halved(Halved(extent.width))};
   }
   // 2x2 average pooling, stride 2, drops an odd last row or column.

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -26,6 +27,16 @@ std::vector<fs::path> MissingFolders(const fs::path& path) {
     missing.insert(missing.begin(), p);
   }
   return missing;
+}
+
+// Whether anything is in the folder besides what an interrupted save left.
+bool HoldsOtherThings(const std::string& folder) {
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  return std::any_of(
+      begin(entries), end(entries), [](const fs::directory_entry& entry) {
+        return !IsTemporaryName(entry.path().filename().string());
+      });
 }
 
 Status Unusable(const std::string& path, const Status& why) {
@@ -81,22 +92,19 @@ std::string RunFolder::File(std::string_view name) const {
 }
 
 StatusOr<std::optional<Json>> RunFolder::ReadConfig() const {
-  RETURN_IF_ERROR(RemoveTemporaries(path_));
   std::error_code error;
-  if (fs::exists(config_path(), error)) {
-    StatusOr<Json> config = ReadJsonObject(config_path());
-    if (!config.ok()) {
-      return DataLoss(StdView(config.status().message()));
-    }
-    return std::optional<Json>(*std::move(config));
-  }
-  if (!fs::is_empty(path_, error) &&
+  const bool has_config = fs::exists(config_path(), error);
+  if (!has_config && HoldsOtherThings(path_) &&
       CheckpointFolder(path_, 1).List().empty()) {
     return Unusable(path_, FailedPrecondition(
                                "it holds other things and no run; give a new "
                                "or empty folder as --out"));
   }
-  return std::optional<Json>();
+  RETURN_IF_ERROR(RemoveTemporaries(path_));
+  if (!has_config) return std::optional<Json>();
+  StatusOr<Json> config = ReadJsonObject(config_path());
+  if (!config.ok()) return DataLoss(StdView(config.status().message()));
+  return std::optional<Json>(*std::move(config));
 }
 
 Status RunFolder::WriteConfig(const Json& config) const {

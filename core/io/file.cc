@@ -23,15 +23,6 @@ constexpr int kTemporaryAttempts = 100;
 
 constexpr size_t kReadBytes = 16384;
 
-bool IsTemporaryName(std::string_view name) {
-  if (name.size() < kTemporaryMark.size() + kTemporaryDigits) return false;
-  const size_t digits = name.size() - kTemporaryDigits;
-  if (name.find_first_not_of("0123456789abcdef", digits) != name.npos) {
-    return false;
-  }
-  return name.substr(0, digits).ends_with(kTemporaryMark);
-}
-
 Status WriteFully(int fd, std::string_view path, const char* data,
                   int64_t bytes) {
   while (bytes > 0) {
@@ -220,6 +211,15 @@ Status WriteFileAtomically(const std::string& path, std::string_view text) {
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   RETURN_IF_ERROR(file.Append(text));
   return file.Commit();
+}
+
+bool IsTemporaryName(std::string_view name) {
+  if (name.size() < kTemporaryMark.size() + kTemporaryDigits) return false;
+  const size_t digits = name.size() - kTemporaryDigits;
+  if (name.find_first_not_of("0123456789abcdef", digits) != name.npos) {
+    return false;
+  }
+  return name.substr(0, digits).ends_with(kTemporaryMark);
 }
 
 Status RemoveTemporaries(const std::string& folder) {

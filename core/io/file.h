@@ -109,6 +109,9 @@ class AtomicFile {
 
 Status WriteFileAtomically(const std::string& path, std::string_view text);
 
+// Whether `name` is one that an AtomicFile writes under.
+bool IsTemporaryName(std::string_view name);
+
 // Removes what AtomicFiles of killed processes left in `folder`. Nobody may be
 // writing there.
 Status RemoveTemporaries(const std::string& folder);

@@ -345,14 +345,23 @@ TEST_F(TrainerTest, BadDataLeavesNothingBehind) {
   EXPECT_FALSE(fs::exists(runs_.File("d")));
 }
 
+TEST_F(TrainerTest, FolderOfARunThatWasKilledAtOnceIsUsed) {
+  fs::create_directory(runs_.File("killed"));
+  runs_.Write("killed/config.json.tmp-0123abcd", "{");
+  EXPECT_OK(Run(Tiny("killed")));
+  EXPECT_FALSE(fs::exists(runs_.File("killed/config.json.tmp-0123abcd")));
+}
+
 TEST_F(TrainerTest, FolderThatIsNoRunOrInUseIsRefused) {
   runs_.Write("file", "x");
   EXPECT_FALSE(Run(Tiny("file/run")).ok());
   fs::create_directory(runs_.File("photos"));
   runs_.Write("photos/cat.jpg", "x");
+  runs_.Write("photos/cat.tmp-0123abcd", "x");
   EXPECT_THAT(Run(Tiny("photos")),
               Fails(StatusCode::kFailedPrecondition,
                     {"photos", "holds other things and no run"}));
+  EXPECT_TRUE(fs::exists(runs_.File("photos/cat.tmp-0123abcd")));
   StatusOr<RunFolder> held = RunFolder::Open(runs_.File("held"));
   ASSERT_OK(held);
   EXPECT_THAT(Run(Tiny("held")),
