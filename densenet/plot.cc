@@ -1,13 +1,18 @@
 #include "densenet/plot.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
+#include <cerrno>
 #include <filesystem>
 #include <string_view>
+
+#include "core/io/file.h"
+#include "densenet/run_folder.h"
 
 namespace densenet {
 namespace {
@@ -26,6 +31,35 @@ std::string Quoted(std::string_view text) {
     quoted += c;
   }
   return quoted + "'";
+}
+
+// "svg" or "pngcairo", by the name of the file.
+StatusOr<std::string> TerminalOf(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension();
+  if (extension == ".svg") return std::string("svg");
+  if (extension == ".png") return std::string("pngcairo");
+  return InvalidArgument(fmt::format(
+      "cannot plot to '{}': expected a name ending in .svg or .png", path));
+}
+
+// Runs gnuplot on `argument` and waits; true when it succeeded.
+bool RunGnuplot(std::string argument) {
+  std::string program = "gnuplot";
+  char* const argv[] = {program.data(), argument.data(), nullptr};
+  posix_spawn_file_actions_t silent;
+  if (posix_spawn_file_actions_init(&silent) != 0) return false;
+  bool done = true;
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    done = done && posix_spawn_file_actions_addopen(&silent, fd, "/dev/null",
+                                                    O_RDWR, 0) == 0;
+  }
+  pid_t child = 0;
+  done = done && posix_spawnp(&child, program.c_str(), &silent, nullptr, argv,
+                              environ) == 0;
+  posix_spawn_file_actions_destroy(&silent);
+  int exit_status = 0;
+  while (done && waitpid(child, &exit_status, 0) < 0) done = errno == EINTR;
+  return done && exit_status == 0;
 }
 
 }  // namespace
@@ -65,38 +99,34 @@ std::string GnuplotScript(const Plot& plot, const std::string& terminal,
   return script + "\n";
 }
 
+Status CheckPlotFile(const std::string& path) {
+  RETURN_IF_ERROR(TerminalOf(path).status());
+  RETURN_IF_ERROR(CheckCanWriteFile(path));
+  if (RunGnuplot("--version")) return OkStatus();
+  return FailedPrecondition(fmt::format(
+      "cannot plot to '{}': gnuplot does not run; is it installed (Debian "
+      "package gnuplot-nox)?",
+      path));
+}
+
 Status WritePlot(const Plot& plot, const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension();
-  std::string terminal;
-  if (extension == ".svg") {
-    terminal = "svg";
-  } else if (extension == ".png") {
-    terminal = "pngcairo";
-  } else {
-    return InvalidArgument(fmt::format(
-        "cannot plot to '{}': expected a name ending in .svg or .png", path));
-  }
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  FILE* gnuplot = popen("gnuplot >/dev/null 2>&1", "w");
-  if (gnuplot == nullptr) {
-    return FailedPrecondition("cannot plot: no process could be started");
-  }
-  const std::string script = GnuplotScript(plot, terminal, temporary);
-  const bool written =
-      fwrite(script.data(), 1, script.size(), gnuplot) == script.size();
-  const int exit_status = pclose(gnuplot);
+  ASSIGN_OR_RETURN(const std::string terminal, TerminalOf(path));
+  const std::string drawing = fmt::format("{}.{}.tmp", path, getpid());
+  const std::string script = drawing + ".gnuplot";
+  RETURN_IF_ERROR(
+      WriteFileAtomically(script, GnuplotScript(plot, terminal, drawing)));
+  bool drawn = RunGnuplot(script);
   std::error_code error;
-  const bool drawn = written && exit_status == 0 &&
-                     std::filesystem::file_size(temporary, error) > 0 && !error;
-  if (drawn) std::filesystem::rename(temporary, path, error);
-  if (!drawn || error) {
-    std::filesystem::remove(temporary, error);
-    return FailedPrecondition(fmt::format(
-        "cannot plot to '{}': gnuplot failed; is it installed (Debian package "
-        "gnuplot-nox) and the folder writable?",
-        path));
-  }
-  return OkStatus();
+  drawn = drawn && std::filesystem::file_size(drawing, error) > 0 && !error;
+  if (drawn) std::filesystem::rename(drawing, path, error);
+  drawn = drawn && !error;
+  std::filesystem::remove(script, error);
+  if (drawn) return OkStatus();
+  std::filesystem::remove(drawing, error);
+  return FailedPrecondition(fmt::format(
+      "cannot plot to '{}': gnuplot failed; is it installed (Debian package "
+      "gnuplot-nox)?",
+      path));
 }
 
 }  // namespace densenet

@@ -4,6 +4,7 @@
 // of the file.
 //
 // Errors   InvalidArgument     the file's name ends in neither .svg nor .png
+//          others              the folder cannot be written
 //          FailedPrecondition  gnuplot is not installed, or refused
 // Threads  safe
 
@@ -30,6 +31,9 @@ struct Plot {
   bool log_y = false;
   std::vector<PlotSeries> series;
 };
+
+// Whether WritePlot would succeed, before the work whose result it draws.
+Status CheckPlotFile(const std::string& path);
 
 // The file appears whole or not at all.
 Status WritePlot(const Plot& plot, const std::string& path);

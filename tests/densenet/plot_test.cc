@@ -36,6 +36,23 @@ TEST(PlotTest, OtherNamesAreAnError) {
   EXPECT_THAT(
       WritePlot(SmallPlot(), "plot.pdf"),
       testing::Fails(StatusCode::kInvalidArgument, {"plot.pdf", ".svg"}));
+  EXPECT_THAT(
+      CheckPlotFile("plot.pdf"),
+      testing::Fails(StatusCode::kInvalidArgument, {"plot.pdf", ".svg"}));
+}
+
+TEST(PlotTest, WithoutGnuplotItIsAnError) {
+  const testing::TempDir folder;
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", folder.path().c_str(), 1);
+  const Status check = CheckPlotFile(folder.File("a.svg"));
+  const Status write = WritePlot(SmallPlot(), folder.File("a.svg"));
+  setenv("PATH", path.c_str(), 1);
+  for (const Status& status : {check, write}) {
+    EXPECT_THAT(status, testing::Fails(StatusCode::kFailedPrecondition,
+                                       {"a.svg", "gnuplot-nox"}));
+  }
+  EXPECT_THAT(folder.Names(), ElementsAre());
 }
 
 TEST(PlotTest, DrawsBothFormatsAndLeavesNothingElse) {
@@ -48,7 +65,10 @@ TEST(PlotTest, DrawsBothFormatsAndLeavesNothingElse) {
   EXPECT_THAT(*ReadFile(folder.File("a.svg")), HasSubstr("<svg"));
   EXPECT_THAT(*ReadFile(folder.File("a.png")), HasSubstr("PNG"));
   EXPECT_THAT(WritePlot(SmallPlot(), folder.File("none/a.svg")),
-              testing::Fails(StatusCode::kFailedPrecondition, {"none/a.svg"}));
+              testing::Fails(StatusCode::kNotFound, {"none/a.svg"}));
+  EXPECT_OK(CheckPlotFile(folder.File("a.svg")));
+  EXPECT_THAT(CheckPlotFile(folder.File("none/a.svg")),
+              testing::Fails(StatusCode::kNotFound, {"none/a.svg"}));
   EXPECT_THAT(folder.Names(), ElementsAre("a.png", "a.svg"));
 }
 
