@@ -23,7 +23,7 @@ constexpr int kSlots = 1;  // momentum
 
 // What the child sends back, followed by a message when it failed.
 struct Measurement {
-  bool ok = false;
+  StatusCode code = StatusCode::kUnknown;
   int64_t measured_bytes = 0;
   int64_t resident_bytes = 0;
 };
@@ -79,7 +79,7 @@ Status RunTrainingSteps(const ModelConfig& model, int threads, int steps,
   HostMemory memory;
   const Status status = RunTrainingSteps(model, threads, steps, row, memory);
   Measurement result;
-  result.ok = status.ok();
+  result.code = status.code();
   result.measured_bytes = memory.stats().peak_bytes;
   result.resident_bytes = ProcessStatusBytes("VmHWM:") - before;
   std::string message(reinterpret_cast<const char*>(&result), sizeof(result));
@@ -106,23 +106,17 @@ std::string ReadAll(int fd) {
   }
 }
 
-// The largest n in [1, ...) for which fits(n), by doubling and bisection; 0 if
-// not even 1 fits. `fits` is monotone.
+// The largest n in [1, most] for which fits(n), by doubling and bisection; 0
+// if not even 1 fits. `fits` is monotone.
 StatusOr<int64_t> LargestFitting(
-    const std::function<StatusOr<bool>(int64_t)>& fits) {
-  constexpr int64_t kMost = int64_t{1} << 20;
+    int64_t most, const std::function<StatusOr<bool>(int64_t)>& fits) {
   int64_t good = 0;
-  int64_t bad = 1;
-  while (bad <= kMost) {
-    ASSIGN_OR_RETURN(const bool ok, fits(bad));
-    if (!ok) break;
-    good = bad;
-    bad *= 2;
-  }
+  int64_t bad = most + 1;
+  int64_t next = 1;
   while (bad - good > 1) {
-    const int64_t middle = good + (bad - good) / 2;
-    ASSIGN_OR_RETURN(const bool ok, fits(middle));
-    (ok ? good : bad) = middle;
+    ASSIGN_OR_RETURN(const bool ok, fits(next));
+    (ok ? good : bad) = next;
+    next = bad > most && 2 * good <= most ? 2 * good : good + (bad - good) / 2;
   }
   return good;
 }
@@ -203,10 +197,10 @@ Status MeasureMemory(const ModelConfig& model, int threads, int steps,
         row->planned_bytes));
   }
   std::memcpy(&result, bytes.data(), sizeof(result));
-  if (!result.ok) {
-    return ResourceExhausted(fmt::format("measuring {} at batch {}: {}",
-                                         Name(row->strategy), row->batch,
-                                         bytes.substr(sizeof(result))));
+  if (result.code != StatusCode::kOk) {
+    return Status(result.code, fmt::format("measuring {} at batch {}: {}",
+                                           Name(row->strategy), row->batch,
+                                           bytes.substr(sizeof(result))));
   }
   row->measured_bytes = result.measured_bytes;
   row->resident_bytes = result.resident_bytes;
@@ -214,8 +208,9 @@ Status MeasureMemory(const ModelConfig& model, int threads, int steps,
 }
 
 StatusOr<int64_t> LargestBatch(const Context& ctx, const ModelConfig& model,
-                               Strategy strategy, int64_t budget_bytes) {
-  return LargestFitting([&](int64_t batch) -> StatusOr<bool> {
+                               Strategy strategy, int64_t most,
+                               int64_t budget_bytes) {
+  return LargestFitting(most, [&](int64_t batch) -> StatusOr<bool> {
     ASSIGN_OR_RETURN(const MemoryRow row,
                      PlanMemory(ctx, model, strategy, batch));
     return row.planned_bytes <= budget_bytes;
@@ -224,8 +219,8 @@ StatusOr<int64_t> LargestBatch(const Context& ctx, const ModelConfig& model,
 
 StatusOr<int64_t> LargestIndex(
     const Context& ctx, const std::function<ModelConfig(int64_t)>& family,
-    Strategy strategy, int64_t batch, int64_t budget_bytes) {
-  return LargestFitting([&](int64_t index) -> StatusOr<bool> {
+    Strategy strategy, int64_t batch, int64_t most, int64_t budget_bytes) {
+  return LargestFitting(most, [&](int64_t index) -> StatusOr<bool> {
     ASSIGN_OR_RETURN(const MemoryRow row,
                      PlanMemory(ctx, family(index), strategy, batch));
     return row.planned_bytes <= budget_bytes;

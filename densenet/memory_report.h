@@ -59,19 +59,21 @@ StatusOr<MemoryRow> PlanMemory(const Context& ctx, const ModelConfig& model,
 // Runs `steps` training steps on random images in a child process and fills in
 // measured_bytes and resident_bytes. Call it before this process has threads
 // of its own: the child is a fork.
-// Errors  ResourceExhausted  the child had no room or was killed
+// Errors  those of a training step; ResourceExhausted  the child was killed
 Status MeasureMemory(const ModelConfig& model, int threads, int steps,
                      MemoryRow* row);
 
-// The largest batch whose plan is within `budget_bytes`; 0: not even 1.
+// The largest batch in [1, most] whose plan is within `budget_bytes`; 0: not
+// even 1.
 StatusOr<int64_t> LargestBatch(const Context& ctx, const ModelConfig& model,
-                               Strategy strategy, int64_t budget_bytes);
+                               Strategy strategy, int64_t most,
+                               int64_t budget_bytes);
 
 // The deepest model of a family whose plan is within `budget_bytes`; 0: none.
-// `family(i)`, i >= 1, gets deeper with i.
+// `family(i)`, i in [1, most], gets deeper with i.
 StatusOr<int64_t> LargestIndex(
     const Context& ctx, const std::function<ModelConfig(int64_t)>& family,
-    Strategy strategy, int64_t batch, int64_t budget_bytes);
+    Strategy strategy, int64_t batch, int64_t most, int64_t budget_bytes);
 
 }  // namespace densenet
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/numbers.h"
 #include "core/device.h"
 #include "densenet/byte_size.h"
 #include "densenet/data/dataset.h"
@@ -15,13 +16,12 @@ namespace densenet {
 namespace {
 
 constexpr double kDefaultCompression = 0.5;  // with bottleneck; else 1
-constexpr std::string_view kAutoStrategy = "auto";
+constexpr std::string_view kAuto = "auto";
 constexpr int64_t kCifarBlocks = 3;
 constexpr int64_t kOtherDatasetEpochs = 40;  // the paper's for SVHN
 // Far beyond what anybody trains, and far from where products of them leave
 // int64.
 constexpr int64_t kMaxEpochs = 1'000'000;
-constexpr int64_t kMaxBatch = 1'000'000;
 constexpr int64_t kMaxThreads = 1024;
 constexpr int64_t kMaxLayers = 10'000;
 constexpr int64_t kMaxChannels = 10'000;  // of growth and stem
@@ -71,11 +71,24 @@ std::string PresetOf(const RunOptions& o, const ModelConfig& model) {
   return published == model ? *o.preset : "";
 }
 
+// "64", or "auto".
+StatusOr<int64_t> ParseBatch(const std::string& text) {
+  if (text == kAuto) return kAutoBatch;
+  int64_t batch = 0;
+  if (!absl::SimpleAtoi(text, &batch) || batch < 1 || batch > kMaxBatch) {
+    return InvalidArgument(
+        fmt::format("--batch {}: expected 1 to {}, or auto", text, kMaxBatch));
+  }
+  return batch;
+}
+
 Status ResolveOptimization(const RunOptions& o, const Recipe& recipe,
                            RunConfig& c) {
-  c.batch = o.batch.value_or(recipe.batch);
+  c.batch = recipe.batch;
+  if (o.batch) {
+    ASSIGN_OR_RETURN(c.batch, ParseBatch(*o.batch));
+  }
   c.epochs = o.epochs.value_or(recipe.epochs);
-  RETURN_IF_ERROR(InRange("batch", c.batch, kMaxBatch));
   RETURN_IF_ERROR(InRange("epochs", c.epochs, kMaxEpochs));
   c.optimizer.name = o.optimizer.value_or(c.optimizer.name);
   c.optimizer.momentum = static_cast<float>(o.momentum.value_or(0.9));
@@ -89,7 +102,7 @@ Status ResolveOptimization(const RunOptions& o, const Recipe& recipe,
 }
 
 Status ResolveMachineAndFolder(const RunOptions& o, RunConfig& c) {
-  if (o.strategy && *o.strategy != kAutoStrategy) {
+  if (o.strategy && *o.strategy != kAuto) {
     ASSIGN_OR_RETURN(c.strategy, ParseStrategy(*o.strategy));
   }
   if (o.memory_budget) {
@@ -267,7 +280,7 @@ Json ToJson(const RunConfig& c) {
   if (!c.data.empty()) json["data"] = c.data;
   json["augment"] = c.augment ? "cifar" : "none";
   json["validation"] = c.validation;
-  json["batch"] = c.batch;
+  json["batch"] = c.batch == kAutoBatch ? Json(kAuto) : Json(c.batch);
   json["epochs"] = c.epochs;
   json["optimizer"] = c.optimizer.name;
   json["lr"] = c.schedule.learning_rate;
@@ -278,7 +291,7 @@ Json ToJson(const RunConfig& c) {
       Json::parse(fmt::format("{}", c.optimizer.weight_decay));
   json["momentum"] = Json::parse(fmt::format("{}", c.optimizer.momentum));
   json["seed"] = c.seed;
-  json["strategy"] = c.strategy ? Name(*c.strategy) : kAutoStrategy;
+  json["strategy"] = c.strategy ? Name(*c.strategy) : kAuto;
   if (c.memory_budget_bytes > 0) {
     json["memory-budget"] = std::to_string(c.memory_budget_bytes);
   }

@@ -45,7 +45,7 @@ struct RunOptions {
   std::optional<std::string> augment;
   std::optional<int64_t> validation;
   // Optimization
-  std::optional<int64_t> batch;
+  std::optional<std::string> batch;
   std::optional<int64_t> epochs;
   std::optional<std::string> optimizer;
   std::optional<double> learning_rate;
@@ -69,6 +69,12 @@ struct RunOptions {
   bool names_model() const { return preset || depth || blocks; }
 };
 
+// RunConfig::batch of "auto": chosen when the plan is known (training_plan.h).
+inline constexpr int64_t kAutoBatch = 0;
+// Far beyond what anybody trains, and far from where products with it leave
+// int64.
+inline constexpr int64_t kMaxBatch = 1'000'000;
+
 struct RunConfig {
   std::string preset;  // empty: the model is no preset
   ModelConfig model;   // image extents and classes: those of the data set
@@ -78,7 +84,7 @@ struct RunConfig {
   bool augment = false;
   int64_t validation = 0;  // training images held out
 
-  int64_t batch = 64;
+  int64_t batch = 64;  // or kAutoBatch
   int64_t epochs = 300;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;

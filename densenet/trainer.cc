@@ -221,6 +221,9 @@ void Describe(const TrainingRun& run, const std::string& folder,
       c.seed));
   console.Line(fmt::format("machine cpu, {} threads, strategy {}",
                            run.threads(), Name(*c.strategy)));
+  for (const std::string& choice : run.choices()) {
+    console.Line("auto    " + choice);
+  }
   console.Line("memory  planned peak " + run.plan().ToString());
   console.Line("folder  " + folder);
 }
@@ -231,6 +234,16 @@ std::optional<Strategy> StrategyOf(const Json& run) {
   if (it == run.end() || !it->is_string()) return std::nullopt;
   const StatusOr<Strategy> strategy = ParseStrategy(it->get<std::string>());
   return strategy.ok() ? std::optional(*strategy) : std::nullopt;
+}
+
+// "auto" of a run that is continued is what it was when the run began.
+void TakeChoices(const Json& run, RunConfig& config) {
+  if (!config.strategy) config.strategy = StrategyOf(run);
+  auto batch = run.find("batch");
+  if (config.batch == kAutoBatch && batch != run.end() &&
+      batch->is_number_integer()) {
+    config.batch = batch->get<int64_t>();
+  }
 }
 
 int64_t EpochsOf(const Json& run) {
@@ -302,21 +315,25 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
   RunConfig config = asked;
   ASSIGN_OR_RETURN(RunFolder folder, RunFolder::Open(config.out));
   const CheckpointFolder checkpoints(folder.path(), config.keep);
-  Json now = ToJson(config);
+  auto continues = [&](const Json& run) {
+    TakeChoices(run, config);
+    return CheckSameRun(folder.path(), run, ToJson(config));
+  };
   ASSIGN_OR_RETURN(std::optional<Json> then, folder.ReadConfig());
-  if (then) RETURN_IF_ERROR(CheckSameRun(folder.path(), *then, now));
+  if (then) RETURN_IF_ERROR(continues(*then));
   ASSIGN_OR_RETURN(const std::optional<CheckpointFolder::Opened> newest,
                    checkpoints.OpenNewest());
   if (newest) {
     const Checkpoint& checkpoint = newest->checkpoint;
-    if (!then) then = checkpoint.info().run;
-    RETURN_IF_ERROR(CheckSameRun(folder.path(), *then, now));
+    if (!then) {
+      then = checkpoint.info().run;
+      RETURN_IF_ERROR(continues(*then));
+    }
     RETURN_IF_ERROR(CheckContinues(config, checkpoint));
   }
-  if (then && !config.strategy) config.strategy = StrategyOf(*then);
   ASSIGN_OR_RETURN(std::unique_ptr<TrainingRun> run,
                    TrainingRun::Create(config));
-  now = ToJson(run->config());
+  const Json now = ToJson(run->config());
   if (newest) RETURN_IF_ERROR(run->Restore(newest->checkpoint));
 
   // From here on the folder stays, whatever happens.

@@ -34,7 +34,7 @@ StatusOr<std::unique_ptr<TrainingData>> TrainingData::Load(
                    ComputeNormalization(data->train_set_, held_out.train));
 
   BatchSource::Options options;
-  options.batch_size = config.batch;
+  options.batch_size = config.batch == kAutoBatch ? 1 : config.batch;
   options.seed = config.seed;
   auto source = [&](const Dataset& set, std::vector<int64_t> examples) {
     return BatchSource::Create(&set, description.normalization, options,
@@ -52,6 +52,12 @@ StatusOr<std::unique_ptr<TrainingData>> TrainingData::Load(
   ASSIGN_OR_RETURN(data->train_,
                    source(data->train_set_, std::move(held_out.train)));
   return data;
+}
+
+void TrainingData::SetBatchSize(int64_t batch_size) {
+  train_->set_batch_size(batch_size);
+  test_->set_batch_size(batch_size);
+  if (validation_) validation_->set_batch_size(batch_size);
 }
 
 int64_t TrainingData::bytes() const {

@@ -38,6 +38,8 @@ class TrainingData {
   const BatchSource* validation() const {
     return validation_ ? &*validation_ : nullptr;
   }
+  // Of all three. Load takes config.batch, where it is kAutoBatch 1.
+  void SetBatchSize(int64_t batch_size);
   const DataDescription& description() const { return description_; }
   int64_t bytes() const;
 

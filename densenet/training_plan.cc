@@ -16,25 +16,65 @@ int64_t Elems(const std::vector<ParameterSpec>& specs) {
   return elems;
 }
 
-// `plan` with another strategy and batch.
-StatusOr<TrainingPlan> PlanFor(const Context& ctx, const RunConfig& config,
-                               const TrainingPlan& plan, ParameterStore& store,
-                               Strategy strategy, int64_t batch) {
-  TrainingPlan other = plan;
-  Network::Options options;
-  options.max_batch = batch;
-  options.strategy = strategy;
-  ASSIGN_OR_RETURN(auto train,
-                   Network::Create(ctx, config.model, options, store));
-  other.train_arena_bytes = train->plan().arena_bytes();
-  if (batch == plan.batch) return other;
-  other.batch = batch;
-  other.input_bytes = plan.input_bytes / plan.batch * batch;
-  options.mode = Network::Mode::kEvaluate;
-  ASSIGN_OR_RETURN(auto evaluation,
-                   Network::Create(ctx, config.model, options, store));
-  other.evaluation_arena_bytes = evaluation->plan().arena_bytes();
-  return other;
+// What "auto" may fill, and where the number is from.
+struct Room {
+  int64_t bytes = 0;
+  std::string origin;
+};
+
+Room AutomaticRoom(const RunConfig& config, int64_t taken_bytes) {
+  if (config.memory_budget_bytes > 0) {
+    return {config.memory_budget_bytes,
+            fmt::format("--memory-budget {}",
+                        FormatByteSize(config.memory_budget_bytes))};
+  }
+  // The rest is for what else the machine does.
+  constexpr double kShare = 0.9;
+  const int64_t free_bytes = GetCpuInfo().available_bytes + taken_bytes;
+  return {static_cast<int64_t>(kShare * static_cast<double>(free_bytes)),
+          fmt::format("nine tenths of the {} that are free",
+                      FormatByteSize(free_bytes))};
+}
+
+// The largest batch in [1, most] whose plan is within `bytes`; 0: none.
+StatusOr<int64_t> LargestBatch(const Context& ctx, const RunConfig& config,
+                               const TrainingSizes& sizes,
+                               ParameterStore& store, Strategy strategy,
+                               int64_t most, int64_t bytes) {
+  int64_t fits = 0;
+  int64_t too_large = most + 1;
+  while (too_large - fits > 1) {
+    const int64_t batch = fits + (too_large - fits) / 2;
+    ASSIGN_OR_RETURN(const TrainingPlan plan,
+                     PlanTraining(ctx, config, sizes, store, strategy, batch));
+    (plan.total_bytes() <= bytes ? fits : too_large) = batch;
+  }
+  return fits;
+}
+
+// Of a strategy that was asked for but does not fit: "; --strategy S needs B".
+StatusOr<std::string> WhatWouldFit(const Context& ctx, const RunConfig& config,
+                                   const TrainingSizes& sizes,
+                                   ParameterStore& store, int64_t batch,
+                                   int64_t bytes) {
+  std::string fitting;
+  for (Strategy strategy : AllStrategies()) {
+    ASSIGN_OR_RETURN(const TrainingPlan whole,
+                     PlanTraining(ctx, config, sizes, store, strategy, batch));
+    if (whole.total_bytes() <= bytes) {
+      fitting += fmt::format("; --strategy {} needs {}", Name(strategy),
+                             FormatByteSize(whole.total_bytes()));
+      continue;
+    }
+    ASSIGN_OR_RETURN(
+        const int64_t fits,
+        LargestBatch(ctx, config, sizes, store, strategy, batch - 1, bytes));
+    if (fits > 0) {
+      fitting += fmt::format("; with --strategy {} --batch {} would fit",
+                             Name(strategy), fits);
+    }
+  }
+  return fitting.empty() ? "; no strategy fits at any batch" : fitting;
 }
 
 }  // namespace
@@ -70,47 +110,93 @@ int64_t MemoryLimitBytes(const RunConfig& config) {
                                         : GetCpuInfo().total_bytes;
 }
 
-StatusOr<Strategy> ChooseStrategy(const Context& ctx, const RunConfig& config,
-                                  const TrainingPlan& plan,
-                                  ParameterStore& store) {
-  const int64_t budget = config.memory_budget_bytes > 0
-                             ? config.memory_budget_bytes
-                             : GetCpuInfo().available_bytes;
-  ASSIGN_OR_RETURN(
-      const TrainingPlan fused,
-      PlanFor(ctx, config, plan, store, Strategy::kFused, plan.batch));
-  return fused.total_bytes() <= budget ? Strategy::kFused
-                                       : Strategy::kFeaturesOnly;
+StatusOr<TrainingPlan> PlanTraining(const Context& ctx, const RunConfig& config,
+                                    const TrainingSizes& sizes,
+                                    ParameterStore& store, Strategy strategy,
+                                    int64_t batch) {
+  const int64_t train_batch = std::min(batch, sizes.train_examples);
+  const int64_t test_batch = std::min(batch, sizes.test_examples);
+  const int64_t validation_batch = std::min(batch, sizes.validation_examples);
+  TrainingPlan plan;
+  plan.batch = train_batch;
+  Network::Options options;
+  options.strategy = strategy;
+  options.max_batch = train_batch;
+  ASSIGN_OR_RETURN(auto train,
+                   Network::Create(ctx, config.model, options, store));
+  plan.train_arena_bytes = train->plan().arena_bytes();
+  options.mode = Network::Mode::kEvaluate;
+  options.max_batch = std::max(test_batch, validation_batch);
+  ASSIGN_OR_RETURN(auto evaluation,
+                   Network::Create(ctx, config.model, options, store));
+  plan.evaluation_arena_bytes = evaluation->plan().arena_bytes();
+  plan.parameter_bytes = ParameterBytes(config.model);
+  plan.optimizer_bytes = OptimizerBytes(config.model, sizes.slots);
+  plan.data_bytes = sizes.data_bytes;
+  const int64_t image_elems = config.model.image_height *
+                              config.model.image_width *
+                              config.model.image_channels;
+  plan.input_bytes =
+      BatchLoader::PlannedBytes(train_batch, image_elems, kTrainLoader) +
+      BatchLoader::PlannedBytes(test_batch, image_elems, kEvaluationLoader);
+  if (validation_batch > 0) {
+    plan.input_bytes += BatchLoader::PlannedBytes(validation_batch, image_elems,
+                                                  kEvaluationLoader);
+  }
+  return plan;
+}
+
+StatusOr<std::vector<std::string>> ResolveAuto(const Context& ctx,
+                                               const TrainingSizes& sizes,
+                                               ParameterStore& store,
+                                               RunConfig& config) {
+  std::vector<std::string> reasons;
+  const bool automatic_batch = config.batch == kAutoBatch;
+  if (config.strategy && !automatic_batch) return reasons;
+  const Room room =
+      AutomaticRoom(config, sizes.data_bytes + ParameterBytes(config.model) +
+                                OptimizerBytes(config.model, sizes.slots));
+  if (!config.strategy && automatic_batch) {
+    config.strategy = Strategy::kFeaturesOnly;
+    reasons.emplace_back(
+        "strategy features-only: it holds the largest --batch auto");
+  } else if (!config.strategy) {
+    ASSIGN_OR_RETURN(const TrainingPlan fused,
+                     PlanTraining(ctx, config, sizes, store, Strategy::kFused,
+                                  config.batch));
+    const bool fits = fused.total_bytes() <= room.bytes;
+    config.strategy = fits ? Strategy::kFused : Strategy::kFeaturesOnly;
+    reasons.push_back(
+        fmt::format("strategy {}: the plan of fused, {}, {} within {}",
+                    Name(*config.strategy), FormatByteSize(fused.total_bytes()),
+                    fits ? "is" : "is not", room.origin));
+  }
+  if (!automatic_batch) return reasons;
+  const int64_t most = std::min(kMaxBatch, sizes.train_examples);
+  ASSIGN_OR_RETURN(const int64_t batch,
+                   LargestBatch(ctx, config, sizes, store, *config.strategy,
+                                most, room.bytes));
+  if (batch == 0) {
+    return ResourceExhausted(fmt::format(
+        "--batch auto: with --strategy {} not even one image fits into {}",
+        Name(*config.strategy), room.origin));
+  }
+  config.batch = batch;
+  reasons.push_back(
+      batch == most ? fmt::format("batch {}: all training images fit into {}",
+                                  batch, room.origin)
+                    : fmt::format("batch {}: the largest that {} fits into {}",
+                                  batch, Name(*config.strategy), room.origin));
+  return reasons;
 }
 
 Status CheckBudget(const Context& ctx, const RunConfig& config,
-                   const TrainingPlan& plan, ParameterStore& store) {
+                   const TrainingSizes& sizes, const TrainingPlan& plan,
+                   ParameterStore& store) {
   const int64_t budget = MemoryLimitBytes(config);
   if (budget == 0 || plan.total_bytes() <= budget) return OkStatus();
-  std::string fitting;
-  for (Strategy strategy : AllStrategies()) {
-    ASSIGN_OR_RETURN(TrainingPlan whole,
-                     PlanFor(ctx, config, plan, store, strategy, plan.batch));
-    if (whole.total_bytes() <= budget) {
-      fitting += fmt::format("; --strategy {} needs {}", Name(strategy),
-                             FormatByteSize(whole.total_bytes()));
-      continue;
-    }
-    // The largest batch that fits lies in [fits, too_large).
-    int64_t fits = 0;
-    int64_t too_large = plan.batch;
-    while (too_large - fits > 1) {
-      const int64_t batch = fits + (too_large - fits) / 2;
-      ASSIGN_OR_RETURN(TrainingPlan part,
-                       PlanFor(ctx, config, plan, store, strategy, batch));
-      (part.total_bytes() <= budget ? fits : too_large) = batch;
-    }
-    if (fits > 0) {
-      fitting += fmt::format("; with --strategy {} --batch {} would fit",
-                             Name(strategy), fits);
-    }
-  }
-  if (fitting.empty()) fitting = "; no strategy fits at any batch";
+  ASSIGN_OR_RETURN(const std::string fitting,
+                   WhatWouldFit(ctx, config, sizes, store, plan.batch, budget));
   return ResourceExhausted(
       fmt::format("{} is {} bytes ({}); --strategy {} with --batch {} plans "
                   "{} bytes ({}){}",

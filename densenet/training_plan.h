@@ -2,7 +2,8 @@
 //
 // The memory plan of a training run: the arena of a step, which evaluation
 // shares, and what lives all along: parameters with their gradients, the
-// optimizer's slots, the batches being prepared, the data set.
+// optimizer's slots, the batches being prepared, the data set. From it follow
+// what "auto" stands for and whether the run fits its budget.
 //
 // Memory   none; networks are laid out, not allocated
 // Errors   ResourceExhausted  the plan exceeds the budget: says what would fit
@@ -13,14 +14,29 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/context.h"
 #include "core/status.h"
+#include "densenet/data/batch_loader.h"
 #include "densenet/network.h"
 #include "densenet/run_config.h"
 #include "parallel/parameter_store.h"
 
 namespace densenet {
+
+// How a run prepares its batches.
+inline constexpr BatchLoader::Options kTrainLoader{};
+inline constexpr BatchLoader::Options kEvaluationLoader{.across_epochs = false};
+
+// What a plan depends on besides the configuration.
+struct TrainingSizes {
+  int64_t train_examples = 0;
+  int64_t validation_examples = 0;  // 0: none are held out
+  int64_t test_examples = 0;
+  int64_t data_bytes = 0;
+  int slots = 0;  // of the optimizer
+};
 
 struct TrainingPlan {
   int64_t batch = 0;  // images of a step that this is the plan of
@@ -44,16 +60,31 @@ int64_t OptimizerBytes(const ModelConfig& model, int slots);
 // is unknown.
 int64_t MemoryLimitBytes(const RunConfig& config);
 
-// What "auto" means: fused if its plan fits config.memory_budget_bytes (without
-// a budget: what the machine has available), else features-only. `plan` is
-// complete but for its train_arena_bytes.
-StatusOr<Strategy> ChooseStrategy(const Context& ctx, const RunConfig& config,
-                                  const TrainingPlan& plan,
-                                  ParameterStore& store);
+// The plan of a run of config.model with this strategy and batch; those of
+// `config` do not count. `store` has its parameters.
+StatusOr<TrainingPlan> PlanTraining(const Context& ctx, const RunConfig& config,
+                                    const TrainingSizes& sizes,
+                                    ParameterStore& store, Strategy strategy,
+                                    int64_t batch);
 
-// OK if `plan`, that of `config` with its strategy, stays within the limit.
+// Puts what "auto" stands for into config.strategy and config.batch, so that
+// it stays when the run is continued; returns a line for each that says what
+// was chosen and why.
+//   strategy  fused if its plan fits, else features-only; with an automatic
+//             batch features-only, which holds the largest
+//   batch     the largest that fits, at most the training images
+// What must be fitted into is the budget or, without one, nine tenths of what
+// the machine has free, counted before the run took its data.
+// Errors  ResourceExhausted  not even a batch of 1 fits
+StatusOr<std::vector<std::string>> ResolveAuto(const Context& ctx,
+                                               const TrainingSizes& sizes,
+                                               ParameterStore& store,
+                                               RunConfig& config);
+
+// OK if `plan`, that of `config`, stays within the limit.
 Status CheckBudget(const Context& ctx, const RunConfig& config,
-                   const TrainingPlan& plan, ParameterStore& store);
+                   const TrainingSizes& sizes, const TrainingPlan& plan,
+                   ParameterStore& store);
 
 }  // namespace densenet
 

@@ -12,9 +12,6 @@
 namespace densenet {
 namespace {
 
-constexpr BatchLoader::Options kTrainLoader{};
-constexpr BatchLoader::Options kEvaluationLoader{.across_epochs = false};
-
 absl::Span<const int32_t> Labels(const Batch& batch) {
   return absl::MakeConstSpan(batch.labels.data<int32_t>(),
                              batch.labels.elems());
@@ -47,7 +44,7 @@ StatusOr<std::unique_ptr<TrainingRun>> TrainingRun::Create(
     const RunConfig& config) {
   std::unique_ptr<TrainingRun> run(new TrainingRun(config));
   RETURN_IF_ERROR(run->WithinBudget(run->Load()));
-  RETURN_IF_ERROR(run->WithinBudget(run->CreateNetworks()));
+  RETURN_IF_ERROR(run->WithinBudget(run->Plan()));
   RETURN_IF_ERROR(run->Allocate());
   return run;
 }
@@ -74,58 +71,46 @@ Status TrainingRun::Load() {
     slot_names_.emplace_back(optimizer_->slot_name(i));
   }
   ASSIGN_OR_RETURN(data_, TrainingData::Load(config_, memory_));
-  ASSIGN_OR_RETURN(steps_per_epoch_,
-                   StepsPerEpoch(config_.model, data_->train()));
   return OkStatus();
 }
 
-Status TrainingRun::CreateNetworks() {
+TrainingSizes TrainingRun::Sizes() const {
+  TrainingSizes sizes;
+  sizes.train_examples = data_->train().examples();
+  sizes.test_examples = data_->test().examples();
+  if (const BatchSource* validation = data_->validation()) {
+    sizes.validation_examples = validation->examples();
+  }
+  sizes.data_bytes = data_->bytes();
+  sizes.slots = optimizer_->slots();
+  return sizes;
+}
+
+Status TrainingRun::Plan() {
   ASSIGN_OR_RETURN(
       store_, ParameterStore::Create(memory_, ParameterSpecs(config_.model),
                                      StatisticsSpecs(config_.model),
                                      optimizer_->slots()));
   store_->Initialize(*context_, config_.seed);
-  Network::Options options;
-  options.mode = Network::Mode::kEvaluate;
-  options.max_batch = data_->test().BatchExamples(0);
-  if (const BatchSource* validation = data_->validation()) {
-    options.max_batch =
-        std::max(options.max_batch, validation->BatchExamples(0));
-  }
-  ASSIGN_OR_RETURN(evaluation_network_,
-                   Network::Create(*context_, config_.model, options, *store_));
-  PlanFixedParts();
-  return CreateTrainNetwork();
-}
-
-// All but the arena of a training step, which depends on the strategy.
-void TrainingRun::PlanFixedParts() {
-  plan_.batch = data_->train().BatchExamples(0);
-  plan_.evaluation_arena_bytes = evaluation_network_->plan().arena_bytes();
-  plan_.parameter_bytes = ParameterBytes(config_.model);
-  plan_.optimizer_bytes = OptimizerBytes(config_.model, optimizer_->slots());
-  plan_.data_bytes = data_->bytes();
-  plan_.input_bytes =
-      BatchLoader::PlannedBytes(data_->train(), kTrainLoader) +
-      BatchLoader::PlannedBytes(data_->test(), kEvaluationLoader);
-  if (const BatchSource* validation = data_->validation()) {
-    plan_.input_bytes +=
-        BatchLoader::PlannedBytes(*validation, kEvaluationLoader);
-  }
-}
-
-Status TrainingRun::CreateTrainNetwork() {
-  if (!config_.strategy) {
-    ASSIGN_OR_RETURN(config_.strategy,
-                     ChooseStrategy(*context_, config_, plan_, *store_));
-  }
+  const TrainingSizes sizes = Sizes();
+  ASSIGN_OR_RETURN(choices_, ResolveAuto(*context_, sizes, *store_, config_));
+  data_->SetBatchSize(config_.batch);
+  ASSIGN_OR_RETURN(steps_per_epoch_,
+                   StepsPerEpoch(config_.model, data_->train()));
+  ASSIGN_OR_RETURN(plan_, PlanTraining(*context_, config_, sizes, *store_,
+                                       *config_.strategy, config_.batch));
+  RETURN_IF_ERROR(CheckBudget(*context_, config_, sizes, plan_, *store_));
   Network::Options options;
   options.strategy = *config_.strategy;
   options.max_batch = plan_.batch;
   ASSIGN_OR_RETURN(train_network_,
                    Network::Create(*context_, config_.model, options, *store_));
-  plan_.train_arena_bytes = train_network_->plan().arena_bytes();
-  return CheckBudget(*context_, config_, plan_, *store_);
+  options.mode = Network::Mode::kEvaluate;
+  options.max_batch = std::min(
+      config_.batch, std::max(sizes.test_examples, sizes.validation_examples));
+  ASSIGN_OR_RETURN(evaluation_network_,
+                   Network::Create(*context_, config_.model, options, *store_));
+  return OkStatus();
 }
 
 Status TrainingRun::Allocate() {

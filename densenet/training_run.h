@@ -44,7 +44,10 @@ class TrainingRun {
   const TrainingPlan& plan() const { return plan_; }
   const TrainingProgress& progress() const { return progress_; }
   const TrainingData& data() const { return *data_; }
+  // With what "auto" stands for in place of it.
   const RunConfig& config() const { return config_; }
+  // What "auto" was given for, what it stands for and why.
+  const std::vector<std::string>& choices() const { return choices_; }
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   int64_t measured_peak_bytes() const { return memory_.stats().peak_bytes; }
   int threads() const { return context_->threads().threads(); }
@@ -83,13 +86,14 @@ class TrainingRun {
   // An allocation that failed before there is a plan, in the user's words.
   Status WithinBudget(const Status& status) const;
   Status Load();
-  Status CreateNetworks();
-  void PlanFixedParts();
-  Status CreateTrainNetwork();
+  // Chooses what is "auto", plans and lays the networks out.
+  Status Plan();
+  TrainingSizes Sizes() const;
   Status Allocate();
   Status CheckFinite() const;
 
-  RunConfig config_;  // its strategy is chosen by CreateNetworks
+  RunConfig config_;
+  std::vector<std::string> choices_;
   // Members below use those above them.
   HostMemory memory_;
   std::unique_ptr<Context> context_;

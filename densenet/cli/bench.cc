@@ -126,7 +126,8 @@ void AddBenchCommand(CLI::App& app, const Environment& env, Command* selected) {
         return Report(env, kName, bench.status(), kExitUsage);
       }
       const Status status = RunBench(*options, *bench, env);
-      return status.ok() ? kExitDone : Report(env, kName, status, kExitFailed);
+      return status.ok() ? kExitDone
+                         : Report(env, kName, status, ExitCodeOf(status));
     };
   });
 }

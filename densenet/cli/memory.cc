@@ -1,33 +1,41 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
+#include "core/cpu/cpu_info.h"
 #include "core/io/file.h"
 #include "densenet/byte_size.h"
 #include "densenet/cli/command.h"
+#include "densenet/cli/memory_table.h"
 #include "densenet/cli/network_options.h"
 #include "densenet/memory_report.h"
+#include "densenet/plan_table.h"
 #include "densenet/plot.h"
+#include "densenet/run_folder.h"
 
 namespace densenet::cli {
 namespace {
 
 constexpr char kName[] = "memory";
-constexpr int kMeasuredSteps = 2;  // the second has met everything
+constexpr int kMeasuredSteps = 2;        // the second has met everything
+constexpr int64_t kMostLayers = 10'000;  // of a block, for --max-depth
+constexpr int64_t kDefaultBlocks = 3;    // of --max-depth without a network
 
 struct MemoryOptions {
   NetworkOptions network;
   std::optional<std::vector<int64_t>> depths;
   std::vector<int64_t> batches = {64};
   bool plan_only = false;
+  bool buffers = false;
   bool max_depth = false;
   bool max_batch = false;
-  std::string budget = "12GiB";
+  std::optional<std::string> budget;
   int threads = 0;
   std::optional<std::string> json;
   std::optional<std::string> csv;
   std::vector<std::string> plots;
+
+  bool maximizes() const { return max_depth || max_batch; }
 };
 
 // What the options ask for.
@@ -37,16 +45,50 @@ struct MemoryQuery {
   int64_t budget_bytes = 0;
 };
 
+// Options that do not go together.
+Status CheckCombination(const MemoryOptions& o) {
+  const RunOptions& run = o.network.run;
+  const auto refuse = [](bool given, const char* text) {
+    return given ? InvalidArgument(text) : OkStatus();
+  };
+  RETURN_IF_ERROR(refuse(o.depths && run.names_model(),
+                         "--depths names the networks: leave --depth, --blocks "
+                         "and --preset out"));
+  RETURN_IF_ERROR(refuse(o.max_depth && o.max_batch,
+                         "--max-depth and --max-batch are two questions: ask "
+                         "one at a time"));
+  RETURN_IF_ERROR(refuse(o.max_depth && (run.depth || o.depths),
+                         "--max-depth finds the depth: leave --depth and "
+                         "--depths out"));
+  RETURN_IF_ERROR(refuse(o.max_batch && o.depths,
+                         "--max-batch takes one network: --depth, --blocks or "
+                         "--preset"));
+  RETURN_IF_ERROR(refuse(o.max_depth && o.batches.size() > 1,
+                         "--max-depth takes one --batch"));
+  RETURN_IF_ERROR(refuse(
+      o.maximizes() && (o.csv || !o.plots.empty() || o.buffers),
+      "--max-depth and --max-batch print a short table: --csv, --plot and "
+      "--buffers go with --depths, --depth or --preset"));
+  RETURN_IF_ERROR(refuse(o.budget && !o.maximizes(),
+                         "--memory-budget goes with --max-depth or "
+                         "--max-batch"));
+  RETURN_IF_ERROR(
+      refuse(!o.plots.empty() &&
+                 (!o.depths || o.depths->size() < 2 || o.batches.size() > 1),
+             "--plot draws peak against depth: give two or more "
+             "--depths and one --batch"));
+  return OkStatus();
+}
+
 StatusOr<MemoryQuery> Resolve(const MemoryOptions& options) {
+  RETURN_IF_ERROR(CheckCombination(options));
   MemoryQuery query;
   ASSIGN_OR_RETURN(query.strategies, ResolveStrategies(options.network));
-  ASSIGN_OR_RETURN(query.budget_bytes, ParseByteSize(options.budget));
+  ASSIGN_OR_RETURN(query.budget_bytes,
+                   ParseByteSize(options.budget.value_or("12GiB")));
   NetworkOptions network = options.network;
-  if (options.depths &&
-      (network.run.depth || network.run.preset || network.run.blocks)) {
-    return InvalidArgument(
-        "--depths names the networks: leave --depth, --blocks and --preset "
-        "out");
+  if (options.max_depth && !network.run.names_model()) {
+    network.run.blocks = std::vector<int64_t>(kDefaultBlocks, 1);
   }
   std::vector<std::optional<int64_t>> depths = {network.run.depth};
   if (options.depths)
@@ -57,9 +99,9 @@ StatusOr<MemoryQuery> Resolve(const MemoryOptions& options) {
     query.models.push_back(std::move(model));
   }
   for (int64_t batch : options.batches) {
-    if (batch < 1) {
+    if (batch < 1 || batch > kMaxBatch) {
       return InvalidArgument(
-          fmt::format("--batch {}: expected 1 or more", batch));
+          fmt::format("--batch {}: expected 1 to {}", batch, kMaxBatch));
     }
   }
   if (options.threads < 0) {
@@ -69,156 +111,120 @@ StatusOr<MemoryQuery> Resolve(const MemoryOptions& options) {
   return query;
 }
 
-std::string Bytes(const std::optional<int64_t>& bytes) {
-  return bytes ? FormatByteSize(*bytes) : "-";
-}
-
-void PrintHeader(std::ostream& out) {
-  out << fmt::format(
-      "{:<14} {:>5} {:>6} {:>5}  {:>10} {:>10} {:>10}  {:>10} {:>10} {:>10} "
-      "{:>10} {:>10} {:>10}\n",
-      "strategy", "depth", "growth", "batch", "planned", "measured", "resident",
-      "features", "stored", "gradients", "scratch", "parameters", "optimizer");
-}
-
-void PrintRow(std::ostream& out, const MemoryRow& row) {
-  out << fmt::format(
-             "{:<14} {:>5} {:>6} {:>5}  {:>10} {:>10} {:>10}  {:>10} {:>10} "
-             "{:>10} {:>10} {:>10} {:>10}\n",
-             Name(row.strategy), row.depth, row.growth_rate, row.batch,
-             FormatByteSize(row.planned_bytes), Bytes(row.measured_bytes),
-             Bytes(row.resident_bytes), FormatByteSize(row.feature_bytes),
-             FormatByteSize(row.stored_bytes),
-             FormatByteSize(row.gradient_bytes),
-             FormatByteSize(row.scratch_bytes),
-             FormatByteSize(row.parameter_bytes),
-             FormatByteSize(row.optimizer_bytes))
-      << std::flush;
-}
-
-Json Optional(const std::optional<int64_t>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json ToJson(const std::vector<MemoryRow>& rows) {
-  Json list = Json::array();
-  for (const MemoryRow& row : rows) {
-    list.push_back({{"strategy", Name(row.strategy)},
-                    {"depth", row.depth},
-                    {"growth", row.growth_rate},
-                    {"batch", row.batch},
-                    {"planned_bytes", row.planned_bytes},
-                    {"activation_bytes", row.activation_bytes},
-                    {"measured_bytes", Optional(row.measured_bytes)},
-                    {"resident_bytes", Optional(row.resident_bytes)},
-                    {"feature_bytes", row.feature_bytes},
-                    {"stored_bytes", row.stored_bytes},
-                    {"gradient_bytes", row.gradient_bytes},
-                    {"scratch_bytes", row.scratch_bytes},
-                    {"parameter_bytes", row.parameter_bytes},
-                    {"optimizer_bytes", row.optimizer_bytes},
-                    {"input_bytes", row.input_bytes}});
+Status CheckOutputs(const MemoryOptions& options) {
+  RETURN_IF_ERROR(CheckJsonOption(options.json));
+  RETURN_IF_ERROR(CheckJsonOption(options.csv));
+  for (const std::string& path : options.plots) {
+    RETURN_IF_ERROR(CheckPlotFile(path));
   }
-  return {{"rows", std::move(list)}};
+  return OkStatus();
 }
 
-// The keys of the JSON rows as columns; null is an empty cell.
-std::string ToCsv(const std::vector<MemoryRow>& rows) {
-  std::string csv;
-  const Json json = ToJson(rows);
-  for (const Json& row : json["rows"]) {
-    if (csv.empty()) {
-      for (const auto& [key, value] : row.items()) {
-        csv += (csv.empty() ? "" : ",") + key;
-      }
-      csv += "\n";
-    }
-    std::string line;
-    bool first = true;
-    for (const auto& [key, value] : row.items()) {
-      if (!first) line += ",";
-      first = false;
-      if (value.is_string()) {
-        line += value.get<std::string>();
-      } else if (!value.is_null()) {
-        line += value.dump();
-      }
-    }
-    csv += line + "\n";
-  }
-  return csv;
+// Why a row cannot be measured here and now; empty: it can.
+std::string WhyNotMeasured(const MemoryRow& row) {
+  const int64_t available = GetCpuInfo().available_bytes;
+  if (available == 0 || row.planned_bytes < available) return "";
+  return fmt::format("  not measured: {} are free, {} are planned\n",
+                     FormatByteSize(available),
+                     FormatByteSize(row.planned_bytes));
 }
 
-// Peak against depth, a curve for each strategy; measured where it is known.
-Plot MakePlot(const MemoryQuery& query, const std::vector<MemoryRow>& rows) {
-  constexpr double kGiga = 1e9;
-  const ModelConfig& model = query.models.front();
-  const bool measured = std::all_of(
-      rows.begin(), rows.end(),
-      [](const MemoryRow& row) { return row.measured_bytes.has_value(); });
-  Plot plot;
-  plot.title = fmt::format(
-      "Training memory of DenseNet{} (growth {}), batch {}, {} x {} images",
-      model.bottleneck ? "-BC" : "", model.growth_rate, rows.front().batch,
-      model.image_height, model.image_width);
-  plot.x_label = "depth (layers)";
-  plot.y_label = measured ? "measured peak, GB" : "planned peak, GB";
-  for (Strategy strategy : query.strategies) {
-    PlotSeries series;
-    series.label = Name(strategy);
-    for (const MemoryRow& row : rows) {
-      if (row.strategy != strategy || row.batch != rows.front().batch) continue;
-      series.x.push_back(static_cast<double>(row.depth));
-      series.y.push_back(static_cast<double>(measured ? *row.measured_bytes
-                                                      : row.planned_bytes) /
-                         kGiga);
-    }
-    plot.series.push_back(std::move(series));
-  }
-  return plot;
-}
-
-StatusOr<std::vector<MemoryRow>> PlanRows(const MemoryOptions& options,
-                                          const MemoryQuery& query) {
-  ASSIGN_OR_RETURN(auto ctx, Context::Create({.threads = options.threads}));
-  std::vector<MemoryRow> rows;
-  for (const ModelConfig& model : query.models) {
-    for (int64_t batch : options.batches) {
-      for (Strategy strategy : query.strategies) {
-        ASSIGN_OR_RETURN(MemoryRow row,
-                         PlanMemory(*ctx, model, strategy, batch));
-        rows.push_back(std::move(row));
-      }
+// A row of the table. The planning Context is gone, and its threads, before
+// anything is measured in a child.
+StatusOr<MemoryRow> Answer(const MemoryOptions& options,
+                           const ModelConfig& model, Strategy strategy,
+                           int64_t batch, std::string* notes) {
+  MemoryRow row;
+  {
+    ASSIGN_OR_RETURN(auto ctx, Context::Create({.threads = options.threads}));
+    ASSIGN_OR_RETURN(row, PlanMemory(*ctx, model, strategy, batch));
+    if (options.buffers) {
+      ASSIGN_OR_RETURN(*notes, PlanTable(*ctx, model, strategy, batch));
     }
   }
-  return rows;
+  if (options.plan_only) return row;
+  const std::string why_not = WhyNotMeasured(row);
+  *notes = why_not + *notes;
+  if (!why_not.empty()) return row;
+  RETURN_IF_ERROR(MeasureMemory(model, options.threads, kMeasuredSteps, &row));
+  return row;
 }
 
 Status Tabulate(const MemoryOptions& options, const MemoryQuery& query,
                 const Environment& env) {
-  // The planning Context is gone, and its threads, before anything is measured
-  // in a child.
-  ASSIGN_OR_RETURN(std::vector<MemoryRow> rows, PlanRows(options, query));
-  PrintHeader(env.out);
-  size_t next = 0;
+  std::vector<MemoryRow> rows;
+  PrintMemoryHeader(env.out);
   for (const ModelConfig& model : query.models) {
-    const size_t count = options.batches.size() * query.strategies.size();
-    for (size_t i = 0; i < count; ++i) {
-      MemoryRow& row = rows[next++];
-      if (!options.plan_only) {
-        RETURN_IF_ERROR(
-            MeasureMemory(model, options.threads, kMeasuredSteps, &row));
+    for (int64_t batch : options.batches) {
+      for (Strategy strategy : query.strategies) {
+        std::string notes;
+        ASSIGN_OR_RETURN(MemoryRow row,
+                         Answer(options, model, strategy, batch, &notes));
+        PrintMemoryRow(env.out, row);
+        env.out << notes << std::flush;
+        rows.push_back(std::move(row));
       }
-      PrintRow(env.out, row);
     }
   }
   if (options.csv) {
-    RETURN_IF_ERROR(WriteFileAtomically(*options.csv, ToCsv(rows)));
+    RETURN_IF_ERROR(WriteFileAtomically(*options.csv, MemoryCsv(rows)));
   }
   for (const std::string& path : options.plots) {
-    RETURN_IF_ERROR(WritePlot(MakePlot(query, rows), path));
+    RETURN_IF_ERROR(WritePlot(MemoryPlot(query.models.front(), rows), path));
   }
-  return WriteJsonOption(options.json, ToJson(rows));
+  return WriteJsonOption(options.json, MemoryJson(rows));
+}
+
+// `model` with `layers` in every block.
+ModelConfig WithLayers(ModelConfig model, int64_t layers) {
+  for (int64_t& l : model.block_config) l = layers;
+  return model;
+}
+
+StatusOr<Json> MaxDepthRow(const MemoryOptions& options,
+                           const MemoryQuery& query, const Context& ctx,
+                           Strategy strategy, const Environment& env) {
+  const ModelConfig& model = query.models.front();
+  const int64_t batch = options.batches.front();
+  auto family = [&](int64_t layers) { return WithLayers(model, layers); };
+  ASSIGN_OR_RETURN(const int64_t layers,
+                   LargestIndex(ctx, family, strategy, batch, kMostLayers,
+                                query.budget_bytes));
+  const int64_t depth = layers == 0 ? 0 : DepthOf(family(layers));
+  env.out << fmt::format("{:<14} ", Name(strategy));
+  if (layers == 0) {
+    ASSIGN_OR_RETURN(const MemoryRow least,
+                     PlanMemory(ctx, family(1), strategy, batch));
+    env.out << fmt::format("none: depth {} is {}\n", least.depth,
+                           FormatByteSize(least.planned_bytes));
+  } else {
+    env.out << fmt::format("depth {} ({} blocks of {} layers{})\n", depth,
+                           model.block_config.size(), layers,
+                           layers == kMostLayers ? ", the most tried" : "");
+  }
+  return Json{
+      {"strategy", Name(strategy)}, {"max_depth", depth}, {"batch", batch}};
+}
+
+StatusOr<Json> MaxBatchRow(const MemoryQuery& query, const Context& ctx,
+                           Strategy strategy, const Environment& env) {
+  const ModelConfig& model = query.models.front();
+  ASSIGN_OR_RETURN(
+      const int64_t batch,
+      LargestBatch(ctx, model, strategy, kMaxBatch, query.budget_bytes));
+  env.out << fmt::format("{:<14} ", Name(strategy));
+  if (batch == 0) {
+    ASSIGN_OR_RETURN(const MemoryRow least,
+                     PlanMemory(ctx, model, strategy, 1));
+    env.out << fmt::format("none: one image is {}\n",
+                           FormatByteSize(least.planned_bytes));
+  } else {
+    env.out << fmt::format("batch {}{}\n", batch,
+                           batch == kMaxBatch ? ", the most tried" : "");
+  }
+  return Json{{"strategy", Name(strategy)},
+              {"max_batch", batch},
+              {"depth", DepthOf(model)}};
 }
 
 // How deep or how large a batch fits the budget, per strategy.
@@ -226,41 +232,19 @@ Status Maximize(const MemoryOptions& options, const MemoryQuery& query,
                 const Environment& env) {
   ASSIGN_OR_RETURN(auto ctx, Context::Create({.threads = options.threads}));
   const ModelConfig& model = query.models.front();
-  const int64_t unit = static_cast<int64_t>(model.block_config.size()) *
-                       (model.bottleneck ? 2 : 1);
-  auto family = [&](int64_t layers) {
-    ModelConfig member = model;
-    for (int64_t& l : member.block_config) l = layers;
-    return member;
-  };
+  env.out << fmt::format(
+      "largest within {}: growth {}, {}, images of {} x {}\n",
+      FormatByteSize(query.budget_bytes), model.growth_rate,
+      options.max_depth ? fmt::format("batches of {}", options.batches.front())
+                        : fmt::format("depth {}", DepthOf(model)),
+      model.image_height, model.image_width);
   Json list = Json::array();
-  env.out << fmt::format("largest within {}, {} images of {} x {}\n",
-                         FormatByteSize(query.budget_bytes),
-                         options.max_depth
-                             ? fmt::format("batches of {}", options.batches[0])
-                             : fmt::format("depth {}", DepthOf(model)),
-                         model.image_height, model.image_width);
   for (Strategy strategy : query.strategies) {
-    Json row = {{"strategy", Name(strategy)}};
-    if (options.max_depth) {
-      ASSIGN_OR_RETURN(const int64_t layers,
-                       LargestIndex(*ctx, family, strategy, options.batches[0],
-                                    query.budget_bytes));
-      const int64_t depth = layers == 0 ? 0 : DepthOf(family(layers));
-      row["max_depth"] = depth;
-      row["batch"] = options.batches[0];
-      env.out << fmt::format(
-          "{:<14} depth {} ({} layers a block, {} each)\n", Name(strategy),
-          depth, layers,
-          unit / static_cast<int64_t>(model.block_config.size()));
-    }
-    if (options.max_batch) {
-      ASSIGN_OR_RETURN(const int64_t batch,
-                       LargestBatch(*ctx, model, strategy, query.budget_bytes));
-      row["max_batch"] = batch;
-      row["depth"] = DepthOf(model);
-      env.out << fmt::format("{:<14} batch {}\n", Name(strategy), batch);
-    }
+    ASSIGN_OR_RETURN(Json row,
+                     options.max_depth
+                         ? MaxDepthRow(options, query, *ctx, strategy, env)
+                         : MaxBatchRow(query, *ctx, strategy, env));
+    env.out << std::flush;
     list.push_back(std::move(row));
   }
   return WriteJsonOption(options.json, {{"rows", std::move(list)}});
@@ -269,13 +253,13 @@ Status Maximize(const MemoryOptions& options, const MemoryQuery& query,
 int RunMemory(const MemoryOptions& options, const Environment& env) {
   const StatusOr<MemoryQuery> query = Resolve(options);
   if (!query.ok()) return Report(env, kName, query.status(), kExitUsage);
-  Status status = CheckJsonOption(options.json);
+  Status status = CheckOutputs(options);
   if (status.ok()) {
-    status = options.max_depth || options.max_batch
-                 ? Maximize(options, *query, env)
-                 : Tabulate(options, *query, env);
+    status = options.maximizes() ? Maximize(options, *query, env)
+                                 : Tabulate(options, *query, env);
   }
-  return status.ok() ? kExitDone : Report(env, kName, status, kExitFailed);
+  return status.ok() ? kExitDone
+                     : Report(env, kName, status, ExitCodeOf(status));
 }
 
 }  // namespace
@@ -294,11 +278,14 @@ void AddMemoryCommand(CLI::App& app, const Environment& env,
       ->delimiter(',');
   command->add_flag("--plan-only", options->plan_only,
                     "plan, and allocate nothing");
+  command->add_flag("--buffers", options->buffers,
+                    "list every buffer of the arena: bytes, offset, uses");
   command->add_flag("--max-depth", options->max_depth,
                     "how deep fits --memory-budget, per strategy");
   command->add_flag("--max-batch", options->max_batch,
                     "how large a batch fits --memory-budget, per strategy");
-  command->add_option("--memory-budget", options->budget, "(12GiB)");
+  AddOption(*command, "--memory-budget", options->budget,
+            "of --max-depth and --max-batch (12GiB)", "SIZE");
   command->add_option("--threads", options->threads, "(all)");
   AddOption(*command, "--json", options->json,
             "write {\"rows\": [{\"strategy\", ...}]}", "FILE");

@@ -42,7 +42,10 @@ void AddOptimizationOptions(CLI::App& command, RunOptions& o) {
   AddOption(command, "--epochs", o.epochs,
             "(the paper's: 300 on CIFAR; 40 elsewhere)", "N")
       ->group(kGroup);
-  AddOption(command, "--batch", o.batch, "images of a step (64)", "N")
+  AddOption(command, "--batch", o.batch,
+            "images of a step (64); auto: the largest that fits "
+            "--memory-budget",
+            "N|auto")
       ->group(kGroup);
   AddOption(command, "--optimizer", o.optimizer, "(nesterov)",
             Join(OptimizerNames()))

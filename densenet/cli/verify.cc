@@ -69,7 +69,7 @@ StatusOr<std::vector<VerifyRow>> VerifyOnData(
     const VerifyOptions& options, absl::Span<const Strategy> strategies,
     const Context& ctx, HostMemory& memory) {
   RunOptions run = options.network.run;
-  run.batch = options.batch;
+  run.batch = std::to_string(options.batch);
   run.seed = options.seed;
   ASSIGN_OR_RETURN(const RunConfig config, ResolveRunConfig(run));
   ASSIGN_OR_RETURN(auto data, TrainingData::Load(config, memory));
@@ -100,22 +100,39 @@ StatusOr<std::vector<VerifyRow>> VerifyOnRandomImages(
                           batch.images(), batch.labels(), options.seed);
 }
 
+// Options that do not go together, and impossible numbers.
+Status CheckOptions(const VerifyOptions& options) {
+  const NetworkOptions& network = options.network;
+  if (network.run.dataset && (network.image_size || network.classes)) {
+    return InvalidArgument(
+        "--image-size and --classes are those of --dataset: leave them out");
+  }
+  if (!network.run.dataset && network.run.data) {
+    return InvalidArgument("--data is a folder of which --dataset? Give both");
+  }
+  if (options.batch < 1 || options.batch > kMaxBatch) {
+    return InvalidArgument(
+        fmt::format("--batch {}: expected 1 to {}", options.batch, kMaxBatch));
+  }
+  if (options.threads < 0) {
+    return InvalidArgument(
+        fmt::format("--threads {}: expected 0 or more", options.threads));
+  }
+  return OkStatus();
+}
+
 int RunVerify(const VerifyOptions& options, const Environment& env) {
   auto fail = [&](const Status& status, int code) {
     return Report(env, kName, status, code);
   };
+  Status status = CheckOptions(options);
+  if (!status.ok()) return fail(status, kExitUsage);
   const StatusOr<ModelConfig> model = ResolveNetwork(options.network);
   if (!model.ok()) return fail(model.status(), kExitUsage);
   const StatusOr<std::vector<Strategy>> strategies =
       ResolveStrategies(options.network);
   if (!strategies.ok()) return fail(strategies.status(), kExitUsage);
-  if (options.batch < 1 || options.threads < 0) {
-    return fail(InvalidArgument(fmt::format(
-                    "--batch {} --threads {}: expected at least 1 and 0",
-                    options.batch, options.threads)),
-                kExitUsage);
-  }
-  Status status = CheckJsonOption(options.json);
+  status = CheckJsonOption(options.json);
   if (!status.ok()) return fail(status, kExitFailed);
   auto ctx = Context::Create({.threads = options.threads});
   if (!ctx.ok()) return fail(ctx.status(), kExitFailed);
@@ -124,7 +141,7 @@ int RunVerify(const VerifyOptions& options, const Environment& env) {
       options.network.run.dataset
           ? VerifyOnData(options, *strategies, **ctx, memory)
           : VerifyOnRandomImages(options, *model, *strategies, **ctx, memory);
-  if (!rows.ok()) return fail(rows.status(), kExitFailed);
+  if (!rows.ok()) return fail(rows.status(), ExitCodeOf(rows.status()));
   PrintRows(env.out, *rows);
   status = WriteJsonOption(options.json, ToJson(*rows));
   if (!status.ok()) return fail(status, kExitFailed);

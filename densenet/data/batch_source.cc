@@ -43,6 +43,11 @@ StatusOr<BatchSource> BatchSource::Create(
   return source;
 }
 
+void BatchSource::set_batch_size(int64_t batch_size) {
+  CHECK_GE(batch_size, 1);
+  options_.batch_size = batch_size;
+}
+
 int64_t BatchSource::BatchExamples(int64_t batch) const {
   CHECK(0 <= batch && batch < batches())
       << "batch " << batch << " of " << batches();

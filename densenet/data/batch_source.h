@@ -45,6 +45,9 @@ class BatchSource {
       const Options& options,
       std::optional<std::vector<int64_t>> examples = std::nullopt);
 
+  // From the next call on. CHECKs batch_size >= 1; no loader may be at work.
+  void set_batch_size(int64_t batch_size);
+
   const ImageDatasetInfo& info() const { return dataset_->info; }
   // Examples, and batches, in an epoch.
   int64_t examples() const { return count_; }

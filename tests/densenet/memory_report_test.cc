@@ -53,7 +53,7 @@ TEST(MemoryReportTest, AChildThatFailsIsAnErrorThatSaysWhy) {
   MemoryRow row = Plan(Small(2), Strategy::kFused, 4);
   row.batch = 0;
   EXPECT_THAT(MeasureMemory(Small(2), 1, 1, &row),
-              testing::Fails(StatusCode::kResourceExhausted, {"fused"}));
+              testing::Fails(StatusCode::kInvalidArgument, {"fused"}));
   EXPECT_FALSE(row.measured_bytes.has_value());
 }
 
@@ -79,9 +79,10 @@ TEST(MemoryReportTest, FeaturesOnlyIsLinearInDepthAndNaiveIsNot) {
 TEST(MemoryReportTest, LargestBatchFitsAndTheNextDoesNot) {
   const auto ctx = testing::MakeContext(1);
   const ModelConfig model = Small(3);
+  constexpr int64_t kMost = 1'000'000;
   constexpr int64_t kBudget = int64_t{8} << 20;
   for (Strategy strategy : AllStrategies()) {
-    auto batch = LargestBatch(*ctx, model, strategy, kBudget);
+    auto batch = LargestBatch(*ctx, model, strategy, kMost, kBudget);
     ASSERT_OK(batch);
     ASSERT_GT(*batch, 0);
     EXPECT_LE(PlanMemory(*ctx, model, strategy, *batch)->planned_bytes,
@@ -89,13 +90,25 @@ TEST(MemoryReportTest, LargestBatchFitsAndTheNextDoesNot) {
     EXPECT_GT(PlanMemory(*ctx, model, strategy, *batch + 1)->planned_bytes,
               kBudget);
   }
-  EXPECT_EQ(*LargestBatch(*ctx, model, Strategy::kFused, 1000), 0);
+  EXPECT_EQ(*LargestBatch(*ctx, model, Strategy::kFused, kMost, 1000), 0);
+}
+
+TEST(MemoryReportTest, SearchesEndAtTheMostThatIsAllowed) {
+  const auto ctx = testing::MakeContext(1);
+  constexpr int64_t kBudget = int64_t{1} << 40;
+  for (int64_t most : {1, 2, 3, 7, 8}) {
+    EXPECT_EQ(*LargestBatch(*ctx, Small(1), Strategy::kNaive, most, kBudget),
+              most);
+    EXPECT_EQ(*LargestIndex(*ctx, Small, Strategy::kNaive, 2, most, kBudget),
+              most);
+  }
 }
 
 TEST(MemoryReportTest, LargestDepthFitsAndTheNextDoesNot) {
   const auto ctx = testing::MakeContext(1);
   constexpr int64_t kBudget = int64_t{16} << 20;
-  auto layers = LargestIndex(*ctx, Small, Strategy::kFeaturesOnly, 8, kBudget);
+  auto layers = LargestIndex(*ctx, Small, Strategy::kFeaturesOnly, 8,
+                             /*most=*/1000, kBudget);
   ASSERT_OK(layers);
   ASSERT_GT(*layers, 0);
   EXPECT_LE(Plan(Small(*layers), Strategy::kFeaturesOnly, 8).planned_bytes,

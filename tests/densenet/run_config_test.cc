@@ -103,8 +103,8 @@ TEST(RunConfig, ErrorsSayWhatIsPossible) {
   fails([](RunOptions& o) { o.augment = "all"; }, {"all", "none or cifar"});
   fails([](RunOptions& o) { o.growth = 0; }, {"--growth 0"});
   fails([](RunOptions& o) { o.depth = 3; }, {"nearest 10"});
-  fails([](RunOptions& o) { o.batch = 1LL << 62; }, {"--batch"});
-  fails([](RunOptions& o) { o.batch = 0; }, {"--batch 0"});
+  fails([](RunOptions& o) { o.batch = "4611686018427387904"; }, {"--batch"});
+  fails([](RunOptions& o) { o.batch = "0"; }, {"--batch 0"});
   fails([](RunOptions& o) { o.epochs = -1; }, {"--epochs -1"});
   fails([](RunOptions& o) { o.optimizer = "adamant"; }, {"nesterov"});
   fails([](RunOptions& o) { o.schedule = "steps"; }, {"constant, step"});

@@ -46,7 +46,7 @@ inline RunOptions TinyRun(const TempDir& data, const std::string& out) {
   options.dataset = "cifar10";
   options.data = data.path();
   options.augment = "cifar";
-  options.batch = 8;
+  options.batch = "8";
   options.epochs = 3;
   options.strategy = "recompute-bn";
   options.threads = 1;

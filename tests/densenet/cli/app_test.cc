@@ -1,85 +1,28 @@
 #include "densenet/cli/app.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <sstream>
 
-#include "core/io/safetensors.h"
 #include "densenet/presets.h"
-#include "densenet/run_folder.h"
-#include "tests/densenet/test_cifar.h"
+#include "tests/densenet/cli/app_fixture.h"
 #include "tests/support/image_files.h"
-#include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace densenet::cli {
 namespace {
 
-using ::densenet::testing::TempDir;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-class AppTest : public ::testing::Test {
- protected:
-  int Run(const std::vector<std::string>& args) {
-    out_.str("");
-    err_.str("");
-    const Environment env{.out = out_,
-                          .err = err_,
-                          .terminal = false,
-                          .should_stop = should_stop_};
-    return RunApp(args, env);
-  }
-  // One line on stderr with all of `parts`, nothing but it.
-  void ExpectFails(const std::vector<std::string>& args, int code,
-                   const std::vector<std::string>& parts) {
-    EXPECT_EQ(Run(args), code) << out_.str() << err_.str();
-    const std::string error = err_.str();
-    EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
-    for (const std::string& part : parts) EXPECT_THAT(error, HasSubstr(part));
-  }
-  // Arguments that train the smallest net for one epoch of 25 images.
-  std::vector<std::string> Train(const std::vector<std::string>& more = {}) {
-    testing::WriteCifar10(data_, /*per_batch=*/5, /*test=*/10);
-    std::vector<std::string> args = {"train",      "--depth", "10",
-                                     "--growth",   "4",       "--bottleneck",
-                                     "--dataset",  "cifar10", "--data",
-                                     data_.path(), "--batch", "8",
-                                     "--epochs",   "1",       "--threads",
-                                     "1",          "--out",   dir_.File("run")};
-    args.insert(args.end(), more.begin(), more.end());
-    return args;
-  }
-  Json ReadJson(const std::string& name) {
-    StatusOr<Json> json = ReadJsonObject(dir_.File(name));
-    EXPECT_OK(json);
-    return json.ok() ? *json : Json();
-  }
-  static std::vector<std::string> Keys(const Json& json) {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : json.items()) keys.push_back(key);
-    return keys;
-  }
-
-  TempDir dir_;
-  TempDir data_;
-  std::ostringstream out_;
-  std::ostringstream err_;
-  std::function<bool()> should_stop_;
-};
-
 TEST_F(AppTest, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(Run({"--help"}), 0);
-  for (const char* command :
-       {"train", "eval", "predict", "presets", "devices"}) {
+  for (const char* command : {"train", "eval", "predict", "presets", "devices",
+                              "memory", "bench", "verify"}) {
     EXPECT_THAT(out_.str(), HasSubstr(command));
   }
-  for (const char* command :
-       {"train", "eval", "predict", "presets", "devices"}) {
+  for (const char* command : {"train", "eval", "predict", "presets", "devices",
+                              "memory", "bench", "verify"}) {
     EXPECT_EQ(Run({command, "--help"}), 0);
     EXPECT_THAT(out_.str(), HasSubstr("--json")) << command;
     EXPECT_EQ(err_.str(), "");
@@ -213,6 +156,46 @@ TEST_F(AppTest, TrainsEvaluatesAndPredicts) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_TRUE(rows[0].contains("error"));
   EXPECT_EQ(rows[1]["classes"].size(), 5u);
+}
+
+TEST_F(AppTest, AutomaticChoicesAreExplainedAndStay) {
+  ASSERT_EQ(Run(Train({"--batch", "auto", "--memory-budget", "3MB", "--epochs",
+                       "2"})),
+            0)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("strategy features-only"));
+  const Json config = ReadJson("run/config.json");
+  const int64_t batch = config["batch"];
+  EXPECT_GT(batch, 1);
+  EXPECT_LT(batch, 25);
+  EXPECT_THAT(out_.str(),
+              HasSubstr(fmt::format("auto    batch {}: the largest that "
+                                    "features-only fits into --memory-budget",
+                                    batch)));
+  EXPECT_EQ(config["strategy"], "features-only");
+  // One image more is over the budget.
+  ExpectFails(Train({"--batch", std::to_string(batch + 1), "--strategy",
+                     "features-only", "--memory-budget", "3MB", "--out",
+                     dir_.File("other")}),
+              1, {"--memory-budget", fmt::format("--batch {}", batch)});
+  // Continued with "auto" and room for more, it stays what it was.
+  ASSERT_EQ(Run(Train({"--batch", "auto", "--memory-budget", "1GB", "--epochs",
+                       "3"})),
+            0)
+      << err_.str();
+  EXPECT_EQ(ReadJson("run/config.json")["batch"], batch);
+  EXPECT_EQ(ReadJson("run/config.json")["strategy"], "features-only");
+  ExpectFails(Train({"--batch", "auto", "--memory-budget", "500kB", "--out",
+                     dir_.File("small")}),
+              1, {"--batch auto", "not even one image"});
+  ExpectFails(Train({"--batch", "many"}), 2, {"--batch many", "auto"});
+}
+
+TEST_F(AppTest, AutomaticStrategySaysWhy) {
+  ASSERT_EQ(Run(Train()), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("auto    strategy fused: the plan of "
+                                    "fused"));
+  EXPECT_THAT(out_.str(), HasSubstr("free"));
 }
 
 TEST_F(AppTest, StopsCleanlyAndGoesOnByItsFolderAlone) {
