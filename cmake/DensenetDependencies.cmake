@@ -10,6 +10,7 @@ find_package(hwy REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
+find_package(Protobuf REQUIRED)
 find_package(Libxsmm REQUIRED)
 find_package(Libisal REQUIRED)
 

@@ -34,16 +34,28 @@ GzipReader::~GzipReader() {
 StatusOr<std::unique_ptr<GzipReader>> GzipReader::Open(
     const std::string& path) {
   ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
+  return Open(std::move(file), Packing::kDetect);
+}
+
+StatusOr<std::unique_ptr<GzipReader>> GzipReader::Open(RandomAccessFile file,
+                                                       Packing packing,
+                                                       int64_t offset) {
+  CHECK(offset == 0 || packing == Packing::kPlain);
   std::unique_ptr<GzipReader> reader(new GzipReader(std::move(file)));
-  unsigned char magic[2] = {};
-  if (reader->file_.size() >= 2) {
-    RETURN_IF_ERROR(reader->file_.ReadAt(0, magic, 2));
+  reader->file_offset_ = offset;
+  if (packing == Packing::kDetect) {
+    unsigned char magic[2] = {};
+    if (reader->file_.size() >= 2) {
+      RETURN_IF_ERROR(reader->file_.ReadAt(0, magic, 2));
+    }
+    const bool packed = magic[0] == 0x1f && magic[1] == 0x8b;
+    packing = packed ? Packing::kGzip : Packing::kPlain;
   }
-  if (magic[0] == 0x1f && magic[1] == 0x8b) {
+  if (packing == Packing::kGzip) {
     auto inflate = std::make_unique<Inflate>();
     if (inflateInit2(&inflate->stream, kGzipWindowBits) != Z_OK) {
       return ResourceExhausted(
-          fmt::format("read {}: zlib has no memory", path));
+          fmt::format("read {}: zlib has no memory", reader->path()));
     }
     reader->inflate_ = std::move(inflate);
   }
@@ -61,15 +73,30 @@ Status GzipReader::Damaged(const std::string& what) const {
 }
 
 StatusOr<int64_t> GzipReader::Read(void* out, int64_t bytes) {
-  return compressed() ? ReadGzip(out, bytes) : ReadPlain(out, bytes);
+  int64_t done = 0;
+  RETURN_IF_ERROR(ReadInto(static_cast<char*>(out), bytes, &done));
+  return done;
 }
 
-StatusOr<int64_t> GzipReader::ReadPlain(void* out, int64_t bytes) {
-  const int64_t n = std::min(bytes, file_.size() - file_offset_);
-  RETURN_IF_ERROR(file_.ReadAt(file_offset_, out, n));
-  file_offset_ += n;
-  position_ += n;
-  return n;
+StatusOr<int64_t> GzipReader::ReadUntilDamage(void* out, int64_t bytes) {
+  RETURN_IF_ERROR(damage_);
+  int64_t done = 0;
+  damage_ = ReadInto(static_cast<char*>(out), bytes, &done);
+  if (done == 0) RETURN_IF_ERROR(damage_);
+  return done;
+}
+
+Status GzipReader::ReadInto(char* out, int64_t bytes, int64_t* done) {
+  const Status status = [&] {
+    if (compressed()) return Unpack(out, bytes, done);
+    const int64_t n = std::min(bytes, file_.size() - file_offset_);
+    RETURN_IF_ERROR(file_.ReadAt(file_offset_, out, n));
+    file_offset_ += n;
+    *done = n;
+    return OkStatus();
+  }();
+  position_ += *done;
+  return status;
 }
 
 Status GzipReader::FillInput() {
@@ -83,17 +110,16 @@ Status GzipReader::FillInput() {
   return OkStatus();
 }
 
-StatusOr<int64_t> GzipReader::ReadGzip(void* out, int64_t bytes) {
+Status GzipReader::Unpack(char* out, int64_t bytes, int64_t* done) {
   z_stream& stream = inflate_->stream;
-  int64_t done = 0;
-  while (done < bytes && !inflate_->at_end) {
+  while (*done < bytes && !inflate_->at_end) {
     RETURN_IF_ERROR(FillInput());
     if (stream.avail_in == 0) return Damaged("the gzip stream is cut");
-    const uInt room = static_cast<uInt>(std::min(bytes - done, kMaxCall));
-    stream.next_out = static_cast<Bytef*>(out) + done;
+    const uInt room = static_cast<uInt>(std::min(bytes - *done, kMaxCall));
+    stream.next_out = reinterpret_cast<Bytef*>(out + *done);
     stream.avail_out = room;
     const int result = inflate(&stream, Z_NO_FLUSH);
-    done += room - stream.avail_out;
+    *done += room - stream.avail_out;
     if (result == Z_STREAM_END) {
       RETURN_IF_ERROR(NextMember());
     } else if (result == Z_MEM_ERROR) {
@@ -105,8 +131,7 @@ StatusOr<int64_t> GzipReader::ReadGzip(void* out, int64_t bytes) {
                       stream.msg != nullptr ? stream.msg : "unknown reason"));
     }
   }
-  position_ += done;
-  return done;
+  return OkStatus();
 }
 
 Status GzipReader::NextMember() {

@@ -24,10 +24,18 @@ namespace densenet {
 
 class GzipReader {
  public:
+  enum class Packing { kDetect, kPlain, kGzip };
+
   static StatusOr<std::unique_ptr<GzipReader>> Open(const std::string& path);
+  // From byte `offset`, which is 0 but for kPlain.
+  static StatusOr<std::unique_ptr<GzipReader>> Open(RandomAccessFile file,
+                                                    Packing packing,
+                                                    int64_t offset = 0);
   ~GzipReader();
 
   const std::string& path() const { return file_.path(); }
+  // Of the file as it is.
+  int64_t file_bytes() const { return file_.size(); }
   bool compressed() const { return inflate_ != nullptr; }
   // Unpacked bytes handed out so far.
   int64_t position() const { return position_; }
@@ -37,6 +45,9 @@ class GzipReader {
 
   // Fills `out` and returns how many bytes it got; fewer only at the end.
   StatusOr<int64_t> Read(void* out, int64_t bytes);
+  // As Read(), but what was unpacked before a damage is handed out first; the
+  // next call then reports it. 0 only at the end.
+  StatusOr<int64_t> ReadUntilDamage(void* out, int64_t bytes);
   // Errors  DataLoss  the file ends before `bytes`
   Status ReadFully(void* out, int64_t bytes);
   // Errors  DataLoss  there are more bytes
@@ -46,9 +57,10 @@ class GzipReader {
   struct Inflate;
 
   explicit GzipReader(RandomAccessFile file);
+  // Adds to `done` what `out` got, also before an error.
+  Status ReadInto(char* out, int64_t bytes, int64_t* done);
   Status FillInput();
-  StatusOr<int64_t> ReadPlain(void* out, int64_t bytes);
-  StatusOr<int64_t> ReadGzip(void* out, int64_t bytes);
+  Status Unpack(char* out, int64_t bytes, int64_t* done);
   // Looks past the end of a gzip member.
   Status NextMember();
   Status Damaged(const std::string& what) const;
@@ -58,6 +70,7 @@ class GzipReader {
   int64_t position_ = 0;
   std::vector<unsigned char> input_;
   std::unique_ptr<Inflate> inflate_;
+  Status damage_;  // kept by ReadUntilDamage()
 };
 
 }  // namespace densenet

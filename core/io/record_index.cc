@@ -1,0 +1,156 @@
+#include "core/io/record_index.h"
+
+#include <fmt/format.h>
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "core/io/record_reader.h"
+
+namespace densenet {
+namespace {
+
+// Headers nearer to each other than this come with one read of several.
+constexpr int64_t kNearBytes = 1 << 13;
+constexpr int64_t kWindowBytes = 1 << 16;
+
+// The headers of a file, wanted at rising offsets.
+class HeaderWindow {
+ public:
+  explicit HeaderWindow(const RandomAccessFile& file)
+      : file_(file), bytes_(kWindowBytes) {}
+
+  StatusOr<const char*> At(int64_t offset) {
+    if (offset < begin_ || offset + kRecordHeaderBytes > end_) {
+      const bool near = offset - last_ <= kNearBytes;
+      const int64_t want = near ? kWindowBytes : kRecordHeaderBytes;
+      const int64_t n = std::min(want, file_.size() - offset);
+      RETURN_IF_ERROR(file_.ReadAt(offset, bytes_.data(), n));
+      begin_ = offset;
+      end_ = offset + n;
+    }
+    last_ = offset;
+    return static_cast<const char*>(bytes_.data() + (offset - begin_));
+  }
+
+ private:
+  const RandomAccessFile& file_;
+  std::vector<char> bytes_;
+  int64_t begin_ = 0;
+  int64_t end_ = 0;
+  int64_t last_ = 0;
+};
+
+// What a reader makes of a damaged place: its fault, and where the next whole
+// record is (the file's end without).
+struct Beyond {
+  RecordFault fault;
+  int64_t next = 0;
+};
+
+StatusOr<Beyond> ReadBeyond(const RandomAccessFile& file, int64_t offset,
+                            int64_t max_record_bytes) {
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<RecordReader> reader,
+      RecordReader::Open(file.path(), {.max_record_bytes = max_record_bytes,
+                                       .offset = offset}));
+  Beyond beyond;
+  const auto first = reader->Next();
+  if (!reader->fault()) {
+    RETURN_IF_ERROR(first.status());
+    return Unavailable(
+        fmt::format("{}: changed while it was being read", file.path()));
+  }
+  beyond.fault = *reader->fault();
+  const auto second = reader->Next();
+  if (!second.ok() && !reader->fault()) return second.status();
+  beyond.next = second.ok() && !*second ? file.size() : reader->offset();
+  return beyond;
+}
+
+}  // namespace
+
+StatusOr<RecordIndex> RecordIndex::Open(const std::string& path,
+                                        const Options& options,
+                                        std::vector<RecordFault>* faults) {
+  ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
+  ASSIGN_OR_RETURN(const bool packed, IsGzipRecordFile(file));
+  if (packed) {
+    return InvalidArgument(fmt::format(
+        "{}: packed by gzip, which is read from its start: there is no index",
+        path));
+  }
+  RecordIndex index(std::move(file));
+  RETURN_IF_ERROR(index.Scan(options, faults));
+  return index;
+}
+
+Status RecordIndex::Scan(const Options& options,
+                         std::vector<RecordFault>* faults) {
+  max_record_bytes_ = options.max_record_bytes;
+  HeaderWindow window(file_);
+  int64_t lost = 0;
+  for (int64_t offset = 0; offset < file_.size();) {
+    const int64_t behind = file_.size() - offset - kRecordHeaderBytes;
+    if (behind >= kRecordFooterBytes) {
+      ASSIGN_OR_RETURN(const char* header, window.At(offset));
+      const std::optional<int64_t> length = ParseRecordHeader(header);
+      if (length && *length <= max_record_bytes_ &&
+          *length <= behind - kRecordFooterBytes) {
+        offsets_.push_back(offset);
+        offset += kRecordHeaderBytes + *length + kRecordFooterBytes;
+        continue;
+      }
+    }
+    ASSIGN_OR_RETURN(Beyond beyond,
+                     ReadBeyond(file_, offset, max_record_bytes_));
+    beyond.fault.record = size() + lost++;
+    if (faults == nullptr) return beyond.fault.ToStatus();
+    faults->push_back(std::move(beyond.fault));
+    offset = beyond.next;
+  }
+  return OkStatus();
+}
+
+int64_t RecordIndex::offset(int64_t i) const {
+  DCHECK(0 <= i && i < size());
+  return offsets_[static_cast<size_t>(i)];
+}
+
+Status RecordIndex::Read(int64_t i, std::string* data,
+                         std::optional<RecordFault>* fault) const {
+  CHECK(0 <= i && i < size());
+  char header[kRecordHeaderBytes];
+  RETURN_IF_ERROR(file_.ReadAt(offset(i), header, kRecordHeaderBytes));
+  const auto fail = [&](RecordFaultKind kind, std::string detail) {
+    RecordFault found{.kind = kind,
+                      .path = path(),
+                      .record = i,
+                      .offset = offset(i),
+                      .detail = std::move(detail)};
+    Status status = found.ToStatus();
+    if (fault != nullptr) *fault = std::move(found);
+    return status;
+  };
+  const std::optional<int64_t> length = ParseRecordHeader(header);
+  if (!length || *length > max_record_bytes_) {
+    return fail(RecordFaultKind::kLengthChecksum,
+                "the length is another than when the file was opened");
+  }
+  data->resize(static_cast<size_t>(*length + kRecordFooterBytes));
+  RETURN_IF_ERROR(file_.ReadAt(offset(i) + kRecordHeaderBytes, data->data(),
+                               *length + kRecordFooterBytes));
+  const bool matches = RecordFooterMatches(
+      std::string_view(data->data(), static_cast<size_t>(*length)),
+      data->data() + *length);
+  data->resize(static_cast<size_t>(*length));
+  if (matches) return OkStatus();
+  return fail(RecordFaultKind::kDataChecksum,
+              fmt::format("its {} bytes of data, or their checksum, are "
+                          "damaged",
+                          *length));
+}
+
+}  // namespace densenet
