@@ -61,7 +61,7 @@ std::string_view Name(RecordFaultKind kind);
 
 struct RecordFault {
   RecordFaultKind kind = RecordFaultKind::kCutHeader;
-  std::string path;
+  std::string path = "";
   // From 0: the whole records and the damaged ones before it. What was lost
   // where no record could be made out counts as one.
   int64_t record = 0;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "densenet/cli/records.h"
+
 namespace densenet::cli {
 namespace {
 
@@ -65,6 +67,7 @@ int RunApp(const std::vector<std::string>& args, const Environment& env) {
   AddMemoryCommand(app, env, &selected);
   AddBenchCommand(app, env, &selected);
   AddVerifyCommand(app, env, &selected);
+  AddRecordsCommand(app, env, &selected);
   AddDevicesCommand(app, env, &selected);
   const std::vector<std::string> commands = CommandNames(app);
   if (IsUnknownCommand(commands, args)) {

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   // The commands that can finish what they are at and save; a signal ends the
   // others at once.
-  for (const char* command : {"train", "eval", "predict"}) {
+  for (const char* command : {"train", "eval", "predict", "records"}) {
     if (!args.empty() && args[0] == command) {
       densenet::cli::CatchStopSignals();
     }

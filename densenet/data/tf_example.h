@@ -64,13 +64,13 @@ StatusOr<LabelledImage> ParseLabelledImage(std::string_view record,
 
 // What the records written here hold of an image.
 struct ImageExample {
-  std::string_view encoded;
-  std::string_view format;
+  std::string_view encoded = "";
+  std::string_view format = "";
   int64_t label = 0;
-  std::string_view class_name;
+  std::string_view class_name = "";
   int64_t height = 0;
   int64_t width = 0;
-  std::string_view filename;
+  std::string_view filename = "";
 };
 
 std::string SerializeImageExample(const ImageExample& example);
