@@ -21,6 +21,15 @@ target_compile_options(densenet_options INTERFACE
   # One arithmetic everywhere: a fused multiply-add is written, never guessed.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 
+if(DENSENET_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "DENSENET_FUZZERS=ON needs Clang (libFuzzer comes with "
+      "it), not ${CMAKE_CXX_COMPILER_ID}: use the fuzz preset")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
+
 if(DENSENET_SANITIZE)
   add_compile_options(-fsanitize=${DENSENET_SANITIZE} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all -O1 -g1)
