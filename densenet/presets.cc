@@ -121,7 +121,7 @@ std::optional<Recipe> PaperRecipe(std::string_view dataset, bool augmented) {
   // After every convolution but the first, on the sets without augmentation.
   recipe.dropout = augmented ? 0.0 : 0.2;
   if (dataset == "cifar10" || dataset == "cifar100") return recipe;
-  if (dataset == "svhn") {
+  if (dataset == "svhn" || dataset == "svhn-no-extra") {
     recipe.epochs = 40;
     return recipe;
   }

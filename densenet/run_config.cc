@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "absl/strings/numbers.h"
 #include "core/device.h"
+#include "core/io/file.h"
 #include "densenet/byte_size.h"
 #include "densenet/data/dataset.h"
 #include "densenet/presets.h"
@@ -211,7 +213,14 @@ StatusOr<RunConfig> ResolveRunConfig(const RunOptions& o) {
   c.model.image_width = info.width;
   c.model.image_channels = info.channels;
   c.model.classes = info.classes();
-  c.data = o.data.value_or("");
+  if (o.data && !o.data->empty()) {
+    // So that the run goes on, and is evaluated, from any folder.
+    std::error_code error;
+    const std::filesystem::path path =
+        std::filesystem::absolute(*o.data, error);
+    if (error) return FileError("find", *o.data, error.value());
+    c.data = path.lexically_normal().string();
+  }
   const std::string augment = o.augment.value_or("none");
   if (augment != "none" && augment != "cifar") {
     return InvalidArgument(

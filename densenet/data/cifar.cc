@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/io/file.h"
-#include "densenet/data/data_files.h"
+#include "densenet/data/dataset_catalog.h"
 
 namespace densenet {
 namespace {
@@ -29,15 +29,6 @@ struct RecordFormat {
 constexpr RecordFormat kCifar10 = {.label_bytes = 1, .label_at = 0};
 // The coarse label, then the fine one.
 constexpr RecordFormat kCifar100 = {.label_bytes = 2, .label_at = 1};
-
-constexpr std::string_view kSource10 =
-    "the files are in \"CIFAR-10 binary version\" of "
-    "https://www.cs.toronto.edu/~kriz/cifar.html "
-    "(cifar-10-binary.tar.gz), unpacked";
-constexpr std::string_view kSource100 =
-    "the files are in \"CIFAR-100 binary version\" of "
-    "https://www.cs.toronto.edu/~kriz/cifar.html "
-    "(cifar-100-binary.tar.gz), unpacked";
 
 void PlanesToChannelsLast(const uint8_t* planes, uint8_t* image) {
   for (int64_t p = 0; p < kPixels; ++p) {
@@ -132,31 +123,15 @@ Status ReadClassNames(const std::string& path, ImageDatasetInfo& info) {
 
 StatusOr<Dataset> ReadCifar10(ImageDatasetInfo info, const std::string& folder,
                               Split split, MemoryResource& resource) {
-  DataFilesQuery query = {.dataset = info.name,
-                          .folder = folder,
-                          .subfolders = {"cifar-10-batches-bin"},
-                          .files = {},
-                          .source = kSource10};
-  if (split == Split::kTest) {
-    query.files = {{"test_batch.bin"}};
-  } else {
-    for (int i = 1; i <= 5; ++i) {
-      query.files.push_back({fmt::format("data_batch_{}.bin", i)});
-    }
-  }
-  ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindDataFiles(query));
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                   FindPublishedFiles(info.name, folder, split));
   return ReadFiles(std::move(info), paths, kCifar10, resource);
 }
 
 StatusOr<Dataset> ReadCifar100(ImageDatasetInfo info, const std::string& folder,
                                Split split, MemoryResource& resource) {
-  const std::string name = fmt::format("{}.bin", Name(split));
   ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                   FindDataFiles({.dataset = info.name,
-                                  .folder = folder,
-                                  .subfolders = {"cifar-100-binary"},
-                                  .files = {{name}},
-                                  .source = kSource100}));
+                   FindPublishedFiles(info.name, folder, split));
   const auto names_path = std::filesystem::path(paths.front()).parent_path() /
                           "fine_label_names.txt";
   RETURN_IF_ERROR(ReadClassNames(names_path.string(), info));

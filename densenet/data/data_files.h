@@ -1,6 +1,7 @@
 // densenet/data/data_files.h
 //
-// Where the files of a data set are. For the readers of densenet/data only.
+// Where the files of a data set are. For densenet/data only: readers ask
+// densenet/data/dataset_catalog.h.
 
 #ifndef DENSENET_DENSENET_DATA_DATA_FILES_H_
 #define DENSENET_DENSENET_DATA_DATA_FILES_H_
@@ -11,11 +12,9 @@
 
 #include "absl/types/span.h"
 #include "core/status.h"
+#include "densenet/data/dataset_catalog.h"
 
 namespace densenet {
-
-// One file, under any of several names; the first that exists is taken.
-using FileNames = std::vector<std::string>;
 
 struct DataFilesQuery {
   std::string_view dataset;
@@ -24,7 +23,7 @@ struct DataFilesQuery {
   std::vector<std::string> subfolders;
   std::vector<FileNames> files;
   // How a user gets them, for the error.
-  std::string_view source;
+  std::string source;
 };
 
 // The path of each of `files`, all in `folder` or all in the same subfolder.

@@ -7,6 +7,7 @@
 
 #include "densenet/data/cifar.h"
 #include "densenet/data/idx.h"
+#include "densenet/data/svhn.h"
 
 namespace densenet {
 namespace {
@@ -39,6 +40,8 @@ std::vector<KnownDataset> KnownDatasets() {
        ReadCifar10,
        ""},
       {{"cifar100", 32, 32, 3, Numbers(100)}, ReadCifar100, ""},
+      {{"svhn", 32, 32, 3, Numbers(10)}, ReadSvhn, ""},
+      {{"svhn-no-extra", 32, 32, 3, Numbers(10)}, ReadSvhn, ""},
       {{"mnist", 28, 28, 1, Numbers(10)}, ReadIdx, ""},
       {{"fashion-mnist",
         28,

@@ -1,8 +1,8 @@
 // densenet/data/dataset.h
 //
 // Labelled images in memory, and the readers of the data sets that have a
-// name: cifar10, cifar100 (binary version), mnist, fashion-mnist (IDX, plain
-// or gzip).
+// name: cifar10, cifar100 (binary version), svhn (MATLAB files, train + extra;
+// svhn-no-extra: train alone), mnist, fashion-mnist (IDX, plain or gzip).
 //
 // Shapes    images (count, H, W, C); labels (count)
 // Types     images uint8, labels int32 in [0, classes)
@@ -65,7 +65,7 @@ struct Dataset {
   int32_t label(int64_t i) const { return labels.data<int32_t>()[i]; }
 };
 
-// "cifar10", "cifar100", "mnist", "fashion-mnist".
+// "cifar10", "cifar100", "svhn", "svhn-no-extra", "mnist", "fashion-mnist".
 std::vector<std::string> DatasetNames();
 
 // Class names of cifar100 are its numbers here; LoadDataset takes them from

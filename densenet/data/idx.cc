@@ -8,19 +8,12 @@
 #include <vector>
 
 #include "core/io/gzip_reader.h"
-#include "densenet/data/data_files.h"
+#include "densenet/data/dataset_catalog.h"
 
 namespace densenet {
 namespace {
 
 constexpr uint8_t kUnsignedBytes = 0x08;  // the element type in the magic
-constexpr std::string_view kMnistSource =
-    "the files are those of the MNIST database "
-    "(train-images-idx3-ubyte.gz and so on), plain or gzip";
-constexpr std::string_view kFashionSource =
-    "the Debian package dataset-fashion-mnist installs the files to "
-    "/usr/share/datasets/fashion-mnist";
-
 struct IdxFile {
   std::unique_ptr<GzipReader> reader;  // after the header
   std::vector<int64_t> extents;
@@ -80,31 +73,12 @@ Status CheckExtents(const ImageDatasetInfo& info, const IdxFile& images,
   return OkStatus();
 }
 
-std::vector<FileNames> NamesOf(Split split) {
-  const char* prefix = split == Split::kTrain ? "train" : "t10k";
-  std::vector<FileNames> files;
-  for (const char* kind : {"images-idx3", "labels-idx1"}) {
-    const std::string dashed = fmt::format("{}-{}-ubyte", prefix, kind);
-    std::string dotted = dashed;
-    dotted[dotted.find("-idx")] = '.';
-    files.push_back({dashed, dashed + ".gz", dotted, dotted + ".gz"});
-  }
-  return files;
-}
-
 }  // namespace
 
 StatusOr<Dataset> ReadIdx(ImageDatasetInfo info, const std::string& folder,
                           Split split, MemoryResource& resource) {
-  const bool fashion = info.name == "fashion-mnist";
-  ASSIGN_OR_RETURN(
-      const std::vector<std::string> paths,
-      FindDataFiles({.dataset = info.name,
-                     .folder = folder,
-                     .subfolders = {info.name,
-                                    fashion ? "FashionMNIST/raw" : "MNIST/raw"},
-                     .files = NamesOf(split),
-                     .source = fashion ? kFashionSource : kMnistSource}));
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                   FindPublishedFiles(info.name, folder, split));
   ASSIGN_OR_RETURN(IdxFile images, OpenIdx(paths[0], 3));
   ASSIGN_OR_RETURN(IdxFile labels, OpenIdx(paths[1], 1));
   RETURN_IF_ERROR(CheckExtents(info, images, labels));

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "densenet/byte_size.h"
 #include "densenet/cli/train_options.h"
 #include "tests/support/status_matchers.h"
@@ -215,6 +217,18 @@ TEST(RunConfig, DifferencesAreNamedFieldByField) {
   EXPECT_THAT(
       DifferencesFrom(then, ToJson(*ResolveRunConfig(o))),
       ElementsAre("stem-channels: the default in the run folder, 16 now"));
+}
+
+// A run goes on, and is evaluated, from whatever folder.
+TEST(RunConfig, TheFolderOfTheDataIsStoredAbsolute) {
+  RunOptions o = Bc40();
+  EXPECT_EQ(ResolveRunConfig(o)->data, "");
+  const std::filesystem::path here = std::filesystem::current_path();
+  o.data = "some/../data";
+  EXPECT_EQ(ResolveRunConfig(o)->data, (here / "data").string());
+  EXPECT_EQ(ToJson(*ResolveRunConfig(o))["data"], (here / "data").string());
+  o.data = "/data/cifar";
+  EXPECT_EQ(ResolveRunConfig(o)->data, "/data/cifar");
 }
 
 TEST(RunConfig, ModelConfigRoundTrips) {

@@ -177,7 +177,7 @@ TEST(DatasetTest, UnknownNamesAndFolders) {
   EXPECT_THAT(LoadDataset("foo", "", Split::kTrain, memory),
               Fails(StatusCode::kInvalidArgument,
                     {"unknown data set 'foo': expected one of cifar10, "
-                     "cifar100, mnist, fashion-mnist"}));
+                     "cifar100, svhn, svhn-no-extra, mnist, fashion-mnist"}));
   EXPECT_THAT(LoadDataset("cifar10", "", Split::kTrain, memory),
               Fails(StatusCode::kInvalidArgument, {"cifar10", "--data"}));
   EXPECT_EQ(DefaultDataFolder("fashion-mnist"),
