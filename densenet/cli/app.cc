@@ -10,26 +10,44 @@
 namespace densenet::cli {
 namespace {
 
-// The name of the command among the arguments, for messages; "" without.
-std::string CommandName(const CLI::App& app) {
-  const std::vector<CLI::App*> commands = app.get_subcommands();
-  return commands.empty() ? "" : commands.front()->get_name();
-}
-
-std::vector<std::string> CommandNames(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command :
-       app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
+// "densenet datasets verify", as far as the arguments name commands.
+std::string ProgramName(const CLI::App& app) {
+  std::string name = app.get_name();
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    name += ' ' + at->get_name();
   }
-  return names;
+  return name;
 }
 
-// CLI11 would call an unknown command a missing one.
-bool IsUnknownCommand(const std::vector<std::string>& known,
-                      const std::vector<std::string>& args) {
-  return !args.empty() && !args[0].empty() && args[0][0] != '-' &&
-         std::find(known.begin(), known.end(), args[0]) == known.end();
+std::vector<const CLI::App*> Commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// CLI11 would call an unknown command a missing one. What is wrong with the
+// command, or the command of a group, that the arguments name; or nothing.
+std::optional<std::string> UnknownCommand(
+    const CLI::App& app, const std::vector<std::string>& args) {
+  const CLI::App* at = &app;
+  std::string program = app.get_name();
+  for (const std::string& arg : args) {
+    const std::vector<const CLI::App*> commands = Commands(*at);
+    if (commands.empty() || arg.empty() || arg[0] == '-') break;
+    const auto found =
+        std::find_if(commands.begin(), commands.end(),
+                     [&](const CLI::App* c) { return c->get_name() == arg; });
+    if (found == commands.end()) {
+      std::vector<std::string> names;
+      for (const CLI::App* command : commands) {
+        names.push_back(command->get_name());
+      }
+      return fmt::format("{}: unknown command '{}': expected one of {}",
+                         program, arg, fmt::join(names, ", "));
+    }
+    at = *found;
+    program += ' ' + arg;
+  }
+  return std::nullopt;
 }
 
 int ReportParseError(const CLI::App& app, const CLI::ParseError& error,
@@ -38,9 +56,7 @@ int ReportParseError(const CLI::App& app, const CLI::ParseError& error,
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
     return app.exit(error, env.out, env.err);
   }
-  const std::string command = CommandName(app);
-  const std::string program =
-      command.empty() ? "densenet" : "densenet " + command;
+  const std::string program = ProgramName(app);
   env.err << fmt::format("{}: {} (see {} --help)\n", program, error.what(),
                          program)
           << std::flush;
@@ -67,14 +83,11 @@ int RunApp(const std::vector<std::string>& args, const Environment& env) {
   AddMemoryCommand(app, env, &selected);
   AddBenchCommand(app, env, &selected);
   AddVerifyCommand(app, env, &selected);
+  AddDatasetsCommand(app, env, &selected);
   AddRecordsCommand(app, env, &selected);
   AddDevicesCommand(app, env, &selected);
-  const std::vector<std::string> commands = CommandNames(app);
-  if (IsUnknownCommand(commands, args)) {
-    env.err << fmt::format(
-                   "densenet: unknown command '{}': expected one of {}\n",
-                   args[0], fmt::join(commands, ", "))
-            << std::flush;
+  if (const std::optional<std::string> unknown = UnknownCommand(app, args)) {
+    env.err << *unknown << '\n' << std::flush;
     return kExitUsage;
   }
   // CLI11 takes the arguments last first.

@@ -31,6 +31,14 @@ Status WriteJsonOption(const std::optional<std::string>& path,
               : OkStatus();
 }
 
+std::string GroupDigits(int64_t count) {
+  std::string digits = std::to_string(count);
+  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) {
+    digits.insert(static_cast<size_t>(i), ",");
+  }
+  return digits;
+}
+
 StatusOr<std::string> ResolveDevice(const std::string& device,
                                     std::string_view what,
                                     const Environment& env) {

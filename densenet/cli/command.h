@@ -11,6 +11,7 @@
 #define DENSENET_DENSENET_CLI_COMMAND_H_
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <ostream>
@@ -49,6 +50,8 @@ void AddDevicesCommand(CLI::App& app, const Environment& env,
 void AddMemoryCommand(CLI::App& app, const Environment& env, Command* selected);
 void AddBenchCommand(CLI::App& app, const Environment& env, Command* selected);
 void AddVerifyCommand(CLI::App& app, const Environment& env, Command* selected);
+void AddDatasetsCommand(CLI::App& app, const Environment& env,
+                        Command* selected);
 
 // One line "densenet <command>: <message>" to env.err; returns `code`.
 int Report(const Environment& env, std::string_view command,
@@ -69,6 +72,9 @@ Status WriteJsonOption(const std::optional<std::string>& path,
 StatusOr<std::string> ResolveDevice(const std::string& device,
                                     std::string_view what,
                                     const Environment& env);
+
+// "1,329,278,602"
+std::string GroupDigits(int64_t count);
 
 // An option whose value is stored only when it is given.
 template <typename T>

@@ -33,12 +33,7 @@ std::string Cell(const Preset& preset, std::string_view dataset,
 }
 
 std::string Count(const Preset& preset, std::string_view dataset) {
-  const int64_t count = PresetParameterCount(preset, PaperClasses(dataset));
-  std::string digits = std::to_string(count);
-  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<size_t>(i), ",");
-  }
-  return digits;
+  return GroupDigits(PresetParameterCount(preset, PaperClasses(dataset)));
 }
 
 void PrintTables(std::ostream& out) {
