@@ -207,6 +207,16 @@ Status AtomicFile::Commit() {
   return SyncFolder(path_);
 }
 
+Status RenameDurably(const std::string& from, const std::string& to) {
+  const UniqueFd fd(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return FileError("open", from, errno);
+  if (::fsync(fd.get()) != 0) return FileError("sync", from, errno);
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    return FileError("rename to", to, errno);
+  }
+  return SyncFolder(to);
+}
+
 Status WriteFileAtomically(const std::string& path, std::string_view text) {
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   RETURN_IF_ERROR(file.Append(text));

@@ -107,6 +107,10 @@ class AtomicFile {
   int64_t size_ = 0;
 };
 
+// Gives a complete file another name in the same file system: syncs it,
+// renames it over what is there and syncs the folder.
+Status RenameDurably(const std::string& from, const std::string& to);
+
 Status WriteFileAtomically(const std::string& path, std::string_view text);
 
 // Whether `name` is one that an AtomicFile writes under.

@@ -13,6 +13,10 @@ void AddDatasetsList(CLI::App& group, const Environment& env,
                      Command* selected);
 void AddDatasetsVerify(CLI::App& group, const Environment& env,
                        Command* selected);
+void AddDatasetsFetch(CLI::App& group, const Environment& env,
+                      Command* selected);
+void AddDatasetsPreview(CLI::App& group, const Environment& env,
+                        Command* selected);
 
 }  // namespace densenet::cli
 

@@ -5,8 +5,10 @@
 
 #include "densenet/byte_size.h"
 #include "densenet/cli/command.h"
+#include "densenet/cli/fetch_data.h"
 #include "densenet/cli/train_options.h"
 #include "densenet/console.h"
+#include "densenet/data/dataset_catalog.h"
 #include "densenet/progress_meter.h"
 #include "densenet/trainer.h"
 
@@ -17,6 +19,8 @@ constexpr char kName[] = "train";
 
 struct Options {
   RunOptions run;
+  bool fetch = false;
+  FetchFlags download;
   std::optional<std::string> config;
   std::optional<std::string> json;
 };
@@ -67,6 +71,24 @@ void PrintResult(const RunConfig& config, const TrainResult& result,
       result.images_per_second, result.checkpoint));
 }
 
+// --fetch: what is missing of the data set.
+Status FetchMissing(const Options& options, const RunConfig& config,
+                    const Environment& env, Console& console) {
+  Status missing;
+  for (Split split : {Split::kTrain, Split::kTest}) {
+    const std::string folder =
+        config.data.empty() ? DefaultDataFolder(config.dataset) : config.data;
+    missing.Update(FindPublishedFiles(config.dataset, folder, split).status());
+  }
+  if (missing.ok()) return OkStatus();
+  if (config.data.empty()) {
+    return InvalidArgument("--fetch: name the folder to fetch to with --data");
+  }
+  return FetchWithProgress(config.dataset, config.data,
+                           options.download.ToOptions(env.should_stop), console)
+      .status();
+}
+
 int Run(const Options& options, const Environment& env) {
   RunOptions given = options.run;
   if (const std::optional<std::string> file = ConfigFile(options)) {
@@ -83,6 +105,10 @@ int Run(const Options& options, const Environment& env) {
   if (!status.ok()) return Report(env, kName, status, kExitFailed);
 
   Console console(env.out, env.terminal);
+  if (options.fetch) {
+    status = FetchMissing(options, *config, env, console);
+    if (!status.ok()) return Report(env, kName, status, ExitCodeOf(status));
+  }
   TrainHooks hooks;
   hooks.should_stop = env.should_stop;
   StatusOr<TrainResult> result = Train(*config, hooks, console);
@@ -103,6 +129,14 @@ void AddTrainCommand(CLI::App& app, const Environment& env, Command* selected) {
       "and saved;\nthe same command, or densenet train --out DIR, goes on.");
   auto options = std::make_shared<Options>();
   AddRunOptions(*command, options->run);
+  CLI::Option* fetch = command->add_flag(
+      "--fetch", options->fetch,
+      "download the data set to --data first if it is not there");
+  fetch->group("Download");
+  AddFetchFlags(*command, options->download);
+  for (const char* name : {"--url", "--connect-seconds", "--stall-seconds"}) {
+    command->get_option(name)->needs(fetch);
+  }
   AddOption(*command, "--config", options->config,
             "JSON file with a key per option, such as a run's config.json; "
             "options on the command line win",

@@ -14,7 +14,7 @@
 namespace densenet {
 namespace {
 
-constexpr int64_t kPixels = 32 * 32;
+constexpr int64_t kPixels = int64_t{32} * 32;
 constexpr int64_t kChannels = 3;
 constexpr int64_t kImageBytes = kPixels * kChannels;
 constexpr int64_t kRecordsPerRead = 1024;

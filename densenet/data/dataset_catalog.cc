@@ -15,11 +15,11 @@
 namespace densenet {
 namespace {
 
-constexpr int64_t kCifar10Bytes = 10'000 * (1 + 3072);
+constexpr int64_t kCifar10Bytes = int64_t{10'000} * (1 + 3072);
 constexpr int64_t kCifar100RecordBytes = 2 + 3072;
 constexpr int64_t kIdxImagesHead = 16;
 constexpr int64_t kIdxLabelsHead = 8;
-constexpr int64_t kMnistImageBytes = 28 * 28;
+constexpr int64_t kMnistImageBytes = int64_t{28} * 28;
 
 PublishedDataset Cifar10() {
   PublishedDataset d;

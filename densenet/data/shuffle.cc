@@ -24,7 +24,9 @@ constexpr uint64_t Mask(int bits) { return (uint64_t{1} << bits) - 1; }
 
 Permutation::Permutation(int64_t n, const RandomKey& key) : n_(n), key_(key) {
   CHECK(0 <= n && n <= int64_t{1} << 62);
-  const int needed = n < 2 ? 0 : std::bit_width(static_cast<uint64_t>(n - 1));
+  const int needed =
+      n < 2 ? 0
+            : static_cast<int>(std::bit_width(static_cast<uint64_t>(n - 1)));
   const int bits = std::max(needed, kMinBits);
   high_bits_ = bits / 2;
   low_bits_ = bits - high_bits_;
