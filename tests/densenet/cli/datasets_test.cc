@@ -1,5 +1,7 @@
 // The commands of `densenet datasets`, and `train --fetch`.
 
+#include "densenet/cli/datasets.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
