@@ -49,6 +49,23 @@ TEST(MemoryReportTest, PlannedIsMeasured) {
   }
 }
 
+// Resident memory after 200 steps is that after two, but for a page here and
+// there.
+TEST(MemoryReportTest, ResidentMemoryDoesNotGrowWithSteps) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own memory grows";
+#endif
+  constexpr int64_t kBound = int64_t{1} << 20;
+  for (Strategy strategy : AllStrategies()) {
+    MemoryRow two = Plan(Small(1), strategy, 2);
+    MemoryRow many = two;
+    ASSERT_OK(MeasureMemory(Small(1), /*threads=*/2, /*steps=*/2, &two));
+    ASSERT_OK(MeasureMemory(Small(1), /*threads=*/2, /*steps=*/202, &many));
+    EXPECT_LE(*many.resident_bytes, *two.resident_bytes + kBound)
+        << Name(strategy);
+  }
+}
+
 TEST(MemoryReportTest, AChildThatFailsIsAnErrorThatSaysWhy) {
   MemoryRow row = Plan(Small(2), Strategy::kFused, 4);
   row.batch = 0;

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <ostream>
@@ -12,6 +14,8 @@
 #include "core/random.h"
 #include "memory/host_memory.h"
 #include "tests/support/compare.h"
+#include "tests/support/make_context.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/test_tensor.h"
 
 namespace densenet {
@@ -182,6 +186,48 @@ TEST_P(StrategiesTest, PlanIsWhatIsTaken) {
   for (Strategy strategy : AllStrategies()) {
     const StepOutcome outcome = RunSteps(c.config, strategy, c.images, 2);
     EXPECT_EQ(outcome.measured_bytes, outcome.planned_bytes);
+  }
+}
+
+// Bytes that malloc has handed out.
+size_t HeapBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+// What libraries take behind the plan's back: little, and none of it for long.
+TEST_P(StrategiesTest, HardlyAnythingBesidesThePlanIsAllocated) {
+  if (HeapBytes() == 0) {
+    GTEST_SKIP() << "malloc keeps no statistics (a sanitizer's, say)";
+  }
+  constexpr size_t kBound = size_t{1} << 20;
+  const ModelConfig& config = GetParam().config;
+  const auto ctx = testing::MakeContext(2);
+  HostMemory memory;
+  auto store = ParameterStore::Create(memory, ParameterSpecs(config),
+                                      StatisticsSpecs(config), /*slots=*/0);
+  ASSERT_OK(store);
+  (*store)->Initialize(*ctx, 7);
+  const std::vector<int32_t> labels(4, 1);
+  const TestTensor x = TestTensor::Random(
+      {4, config.image_height, config.image_width, config.image_channels}, 11);
+  for (Strategy strategy : AllStrategies()) {
+    Network::Options options;
+    options.strategy = strategy;
+    options.max_batch = 4;
+    auto network = Network::Create(*ctx, config, options, **store);
+    ASSERT_OK(network);
+    auto arena = Arena::Create(memory, (*network)->plan().arena_bytes());
+    ASSERT_OK(arena);
+    (*network)->Bind(*arena);
+    // The first step fills code caches.
+    ASSERT_OK((*network)->TrainStep(x.const_view(), labels, 5, 0));
+    const size_t before = HeapBytes();
+    size_t most = before;
+    (*network)->schedule().set_observer(
+        [&](int64_t, double) { most = std::max(most, HeapBytes()); });
+    ASSERT_OK((*network)->TrainStep(x.const_view(), labels, 5, 1));
+    EXPECT_LT(most - before, kBound) << Name(strategy);
   }
 }
 
