@@ -68,9 +68,8 @@ void BasicLayer::AddForward(StepBuilder& builder) {
 }
 
 void BasicLayer::AddBackward(StepBuilder& builder) {
-  features_.AddFinishGradientTask(builder, output_);
+  const BufferId correction = features_.AddCorrectionTask(builder, output_);
   norm_.BeginBackward(builder);
-  const RowsRef dy = features_.PieceGradient(output_);
   const Conv3x3Shape shape = ShapeOf(builder.max_batch());
   const BufferId scratch =
       builder.Scratch(name_ + ".conv1.backward",
@@ -78,23 +77,24 @@ void BasicLayer::AddBackward(StepBuilder& builder) {
   const BufferId partials =
       builder.Floats(name_ + ".conv1.dw_partials", BufferKind::kScratch,
                      kMaxChunks * 9 * shape.c * shape.k);
-  builder.Add(name_ + ".conv1.backward", "backward 3x3 convolution",
-              Join(norm_.BackwardBuffers(), {dy.buffer, scratch, partials}),
-              [this, dy, scratch, partials, &builder](const Step& step) {
-                Conv3x3Backward conv;
-                conv.shape = ShapeOf(step.images);
-                conv.x = norm_.BackwardRows(step);
-                conv.w = w_.value();
-                conv.dy = dy.At(step);
-                conv.lddy = dy.ld;
-                conv.dropout = builder.DropoutOf(step, stream_);
-                conv.sink = norm_.Sink(step);
-                conv.dw_partials = step.Data<float>(partials);
-                conv.dw = w_.gradient();
-                conv.scratch = step.Data<float>(scratch);
-                Run(builder.ctx(), conv);
-                return OkStatus();
-              });
+  builder.Add(
+      name_ + ".conv1.backward", "backward 3x3 convolution",
+      Join(Join(norm_.BackwardBuffers(), {scratch, partials}),
+           features_.OutputGradientBuffers(output_, correction)),
+      [this, correction, scratch, partials, &builder](const Step& step) {
+        Conv3x3Backward conv;
+        conv.shape = ShapeOf(step.images);
+        conv.x = norm_.BackwardRows(step);
+        conv.w = w_.value();
+        conv.output = features_.OutputGradientOf(step, output_, correction);
+        conv.output.dropout = builder.DropoutOf(step, stream_);
+        conv.sink = norm_.Sink(step);
+        conv.dw_partials = step.Data<float>(partials);
+        conv.dw = w_.gradient();
+        conv.scratch = step.Data<float>(scratch);
+        Run(builder.ctx(), conv);
+        return OkStatus();
+      });
   norm_.EndBackward(builder);
 }
 

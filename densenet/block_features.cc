@@ -92,41 +92,78 @@ void BlockFeatures::AddGatherStatisticsTasks(StepBuilder& builder,
   AddStatisticsTask(builder, piece, moments);
 }
 
-void BlockFeatures::AddFinishGradientTask(StepBuilder& builder,
+BufferId BlockFeatures::AddCorrectionTask(StepBuilder& builder,
                                           int64_t piece) const {
   // Frozen statistics are constants: there is no correction.
   if (!builder.traits().defers_correction || !builder.batch_statistics()) {
-    return;
+    return BufferId();
   }
   const int64_t begin = piece_begin(piece);
   const int64_t channels = piece_channels(piece);
-  const RowsRef x = Piece(piece);
-  const RowsRef g = PieceGradient(piece);
-  const std::string name = fmt::format("{}.piece{}.finish", name_, piece);
-  const BufferId coefficients = builder.Scratch(name, 3 * channels);
-  const Context& ctx = builder.ctx();
-  builder.Add(name, "backward correction",
-              {x.buffer, g.buffer, mean_, inv_std_, p_, q_, coefficients},
-              [=, this, &ctx](const Step& step) {
-                float* k1 = step.Data<float>(coefficients);
+  const std::string name = fmt::format("{}.piece{}.correction", name_, piece);
+  const BufferId correction = builder.Scratch(name, 3 * channels);
+  builder.Add(name, "backward correction", {inv_std_, p_, q_, correction},
+              [=, this](const Step& step) {
+                float* k1 = step.Data<float>(correction);
                 float* k2 = k1 + channels;
                 float* ones = k2 + channels;
-                std::fill(ones, ones + channels, 1.0f);
                 CorrectionCoefficients(
                     channels, step.Data<float>(inv_std_) + begin,
                     step.Data<double>(p_) + begin,
                     step.Data<double>(q_) + begin,
                     static_cast<double>(step.images * pixels()), k1, k2);
+                std::fill(ones, ones + channels, 1.0f);
+                return OkStatus();
+              });
+  return correction;
+}
+
+std::vector<BufferId> BlockFeatures::OutputGradientBuffers(
+    int64_t piece, BufferId correction) const {
+  std::vector<BufferId> buffers = {PieceGradient(piece).buffer};
+  if (!correction.valid()) return buffers;
+  return Join(buffers, {Piece(piece).buffer, mean_, correction});
+}
+
+OutputGradient BlockFeatures::OutputGradientOf(const Step& step, int64_t piece,
+                                               BufferId correction) const {
+  const RowsRef g = PieceGradient(piece);
+  OutputGradient gradient;
+  gradient.dy = g.At(step);
+  gradient.ld = g.ld;
+  if (!correction.valid()) return gradient;
+  const RowsRef x = Piece(piece);
+  const int64_t channels = piece_channels(piece);
+  gradient.y = x.At(step);
+  gradient.ldy = x.ld;
+  gradient.mean = step.Data<float>(mean_) + piece_begin(piece);
+  gradient.k1 = step.Data<float>(correction);
+  gradient.k2 = gradient.k1 + channels;
+  gradient.scale = gradient.k2 + channels;
+  return gradient;
+}
+
+void BlockFeatures::AddFinishGradientTask(StepBuilder& builder,
+                                          int64_t piece) const {
+  const BufferId correction = AddCorrectionTask(builder, piece);
+  if (!correction.valid()) return;
+  const Context& ctx = builder.ctx();
+  builder.Add(fmt::format("{}.piece{}.finish", name_, piece),
+              "backward correction", OutputGradientBuffers(piece, correction),
+              [=, this, &ctx](const Step& step) {
+                const OutputGradient gradient =
+                    OutputGradientOf(step, piece, correction);
                 InputGradientPass pass;
-                pass.shape = {step.images, pixels(), channels};
-                pass.x = x.At(step);
-                pass.ldx = x.ld;
-                pass.mean = step.Data<float>(mean_) + begin;
-                pass.scale = ones;
-                pass.k1 = k1;
-                pass.k2 = k2;
-                pass.dy = pass.dx = g.At(step);
-                pass.lddy = pass.lddx = g.ld;
+                pass.shape = {step.images, pixels(), piece_channels(piece)};
+                pass.x = gradient.y;
+                pass.ldx = gradient.ldy;
+                pass.mean = gradient.mean;
+                pass.scale = gradient.scale;
+                pass.k1 = gradient.k1;
+                pass.k2 = gradient.k2;
+                pass.dy = gradient.dy;
+                pass.dx = PieceGradient(piece).At(step);
+                pass.lddy = pass.lddx = gradient.ld;
                 Run(ctx, pass);
                 return OkStatus();
               });

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "densenet/kernels/normalized_rows.h"
 #include "densenet/model_config.h"
 #include "densenet/step_builder.h"
 
@@ -60,9 +61,18 @@ class BlockFeatures {
   // Training: gathers and merges the moments of a piece that already stands,
   // for producers that cannot gather them on the way.
   void AddGatherStatisticsTasks(StepBuilder& builder, int64_t piece) const;
-  // Completes the gradient of a piece, all of whose readers are done:
-  // g -= k1 + k2 * (x - mean). Nothing to do where readers correct themselves.
+
+  // The gradient of a piece, all of whose readers are done, is complete where
+  // readers correct themselves; else it is g - (k1 + k2 * (x - mean)).
+  // AddCorrectionTask computes k1 and k2 where they are needed (else the
+  // buffer is invalid), for a kernel that finishes the gradient on the way;
+  // AddFinishGradientTask finishes it where it stands.
+  BufferId AddCorrectionTask(StepBuilder& builder, int64_t piece) const;
   void AddFinishGradientTask(StepBuilder& builder, int64_t piece) const;
+  std::vector<BufferId> OutputGradientBuffers(int64_t piece,
+                                              BufferId correction) const;
+  OutputGradient OutputGradientOf(const Step& step, int64_t piece,
+                                  BufferId correction) const;
 
  private:
   std::string name_;

@@ -45,7 +45,7 @@ class BottleneckLayer : public DenseLayer {
                     BufferId moments);
   void AddConv2Task(StepBuilder& builder, BufferId b, BufferId z);
   void AddConv2BackwardTask(StepBuilder& builder, BufferId b, BufferId z,
-                            BufferId dy2);
+                            BufferId correction, BufferId dy2);
   void AddConv1BackwardTask(StepBuilder& builder, BufferId b, BufferId dy2);
 
   const BlockFeatures& features_;
@@ -85,7 +85,7 @@ void BottleneckLayer::AddForward(StepBuilder& builder) {
 void BottleneckLayer::AddBackward(StepBuilder& builder) {
   const StrategyTraits& traits = builder.traits();
   const int64_t floats = builder.max_batch() * features_.pixels() * bottleneck_;
-  features_.AddFinishGradientTask(builder, output_);
+  const BufferId correction = features_.AddCorrectionTask(builder, output_);
   norm1_.BeginBackward(builder);
   BufferId b = b_;
   if (!traits.keeps_bottleneck) {
@@ -100,7 +100,7 @@ void BottleneckLayer::AddBackward(StepBuilder& builder) {
   const BufferId dy2 =
       builder.Floats(name_ + ".norm2.dy", BufferKind::kGradients, floats);
   norm2_.BeginBackward(builder);
-  AddConv2BackwardTask(builder, b, z, dy2);
+  AddConv2BackwardTask(builder, b, z, correction, dy2);
   norm2_.AddGradientTask(builder);
   AddConv1BackwardTask(builder, b, dy2);
   norm1_.EndBackward(builder);
@@ -167,8 +167,8 @@ void BottleneckLayer::AddConv2Task(StepBuilder& builder, BufferId b,
 }
 
 void BottleneckLayer::AddConv2BackwardTask(StepBuilder& builder, BufferId b,
-                                           BufferId z, BufferId dy2) {
-  const RowsRef dy = features_.PieceGradient(output_);
+                                           BufferId z, BufferId correction,
+                                           BufferId dy2) {
   const Conv3x3Shape shape = Conv2Shape(builder.max_batch());
   const BufferId scratch =
       builder.Scratch(name_ + ".conv2.backward",
@@ -176,27 +176,27 @@ void BottleneckLayer::AddConv2BackwardTask(StepBuilder& builder, BufferId b,
   const BufferId partials =
       builder.Floats(name_ + ".conv2.dw_partials", BufferKind::kScratch,
                      kMaxChunks * 9 * shape.c * shape.k);
-  std::vector<BufferId> buffers = {b,       norm2_.coefficients(), dy.buffer,
-                                   dy2,     norm2_.sums(),         scratch,
-                                   partials};
+  std::vector<BufferId> buffers =
+      Join(features_.OutputGradientBuffers(output_, correction),
+           {b, norm2_.coefficients(), dy2, norm2_.sums(), scratch, partials});
   if (z.valid()) buffers.push_back(z);
-  builder.Add(
-      name_ + ".conv2.backward", "backward 3x3 convolution", buffers,
-      [this, b, z, dy, dy2, scratch, partials, &builder](const Step& step) {
-        Conv3x3Backward conv;
-        conv.shape = Conv2Shape(step.images);
-        conv.x = Conv2Rows(step, b, z);
-        conv.w = w2_.value();
-        conv.dy = dy.At(step);
-        conv.lddy = dy.ld;
-        conv.dropout = builder.DropoutOf(step, stream2_);
-        conv.sink = norm2_.Sink(step, b, dy2);
-        conv.dw_partials = step.Data<float>(partials);
-        conv.dw = w2_.gradient();
-        conv.scratch = step.Data<float>(scratch);
-        Run(builder.ctx(), conv);
-        return OkStatus();
-      });
+  builder.Add(name_ + ".conv2.backward", "backward 3x3 convolution", buffers,
+              [this, b, z, correction, dy2, scratch, partials,
+               &builder](const Step& step) {
+                Conv3x3Backward conv;
+                conv.shape = Conv2Shape(step.images);
+                conv.x = Conv2Rows(step, b, z);
+                conv.w = w2_.value();
+                conv.output =
+                    features_.OutputGradientOf(step, output_, correction);
+                conv.output.dropout = builder.DropoutOf(step, stream2_);
+                conv.sink = norm2_.Sink(step, b, dy2);
+                conv.dw_partials = step.Data<float>(partials);
+                conv.dw = w2_.gradient();
+                conv.scratch = step.Data<float>(scratch);
+                Run(builder.ctx(), conv);
+                return OkStatus();
+              });
 }
 
 void BottleneckLayer::AddConv1BackwardTask(StepBuilder& builder, BufferId b,

@@ -1,6 +1,8 @@
 #include "densenet/kernels/conv1x1.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "core/cpu/gemm.h"
 #include "densenet/kernels/channel_statistics.h"
@@ -11,61 +13,69 @@ namespace densenet {
 namespace {
 
 int64_t ForwardThreadFloats(int64_t k) {
-  return AlignedFloats(kTileRows * kChannelBlock) + MomentsScratchFloats(k);
+  return AlignedFloats(kTileRows * kPointwiseBlock) + MomentsScratchFloats(k);
 }
 
 // Packed z, dz, the finished gradient of the output, sums of the sink.
 int64_t BackwardThreadFloats(int64_t k) {
-  return 2 * AlignedFloats(kTileRows * kChannelBlock) +
-         AlignedFloats(kTileRows * k) + AlignedFloats(2 * kChannelBlock);
+  return 2 * AlignedFloats(kTileRows * kPointwiseBlock) +
+         AlignedFloats(kTileRows * k) + AlignedFloats(2 * kPointwiseBlock);
 }
+
+// The matrix products of a kernel's tiles. A kernel has few shapes, full tiles
+// and the last ones; each is looked up once, not for every tile.
+class TileGemms {
+ public:
+  // `shape_of(rows, width, accumulate)`
+  template <typename ShapeOf>
+  const Gemm& Get(int64_t rows, int64_t width, bool accumulate,
+                  ShapeOf shape_of) {
+    Entry& entry = entries_[(rows == kTileRows) * 4 +
+                            (width == kPointwiseBlock) * 2 + accumulate];
+    if (!entry.gemm || entry.rows != rows || entry.width != width) {
+      entry = {rows, width, Gemm(shape_of(rows, width, accumulate))};
+    }
+    return *entry.gemm;
+  }
+
+ private:
+  struct Entry {
+    int64_t rows = 0;
+    int64_t width = 0;
+    std::optional<Gemm> gemm;
+  };
+  std::array<Entry, 8> entries_;
+};
 
 // y tile = z tile * w, over the channels in blocks.
 void ForwardTile(const Conv1x1Forward& a, int64_t row, int64_t rows,
-                 float* packed) {
+                 float* packed, TileGemms& gemms) {
   float* y = a.y + row * a.ldy;
-  for (int64_t c = 0; c < a.c; c += kChannelBlock) {
-    const int64_t width = std::min(kChannelBlock, a.c - c);
+  for (int64_t c = 0; c < a.c; c += kPointwiseBlock) {
+    const int64_t width = std::min(kPointwiseBlock, a.c - c);
     const float* z = a.x.x + row * a.x.ld + c;
     int64_t ldz = a.x.ld;
     if (!a.x.stored()) {
-      a.x.Pack(row, rows, c, width, packed, kChannelBlock);
+      a.x.Pack(row, rows, c, width, packed, kPointwiseBlock);
       z = packed;
-      ldz = kChannelBlock;
+      ldz = kPointwiseBlock;
     }
-    const Gemm gemm(
-        {rows, a.k, width, ldz, a.k, a.ldy, false, /*accumulate=*/c > 0});
+    const Gemm& gemm = gemms.Get(
+        rows, width, c > 0, [&](int64_t m, int64_t n, bool accumulate) {
+          return GemmShape{m, a.k, n, ldz, a.k, a.ldy, false, accumulate};
+        });
     gemm(z, a.w + c * a.k, y);
   }
   a.dropout.Apply(row, rows, a.k, y, a.ldy);
 }
 
-// The tile's gradient of the convolution's output; `tile` is used when it does
-// not stand at dy as it is needed.
-const float* FinishOutputGradient(const OutputGradient& o, int64_t row,
-                                  int64_t rows, int64_t k, float* tile,
-                                  int64_t* ld) {
-  const float* dy = o.dy + row * o.ld;
-  *ld = o.ld;
-  if (o.k1 == nullptr && !o.dropout.active()) return dy;
-  *ld = k;
-  if (o.k1 != nullptr) {
-    BatchNormInputRows(rows, k, o.y + row * o.ldy, o.ldy, o.mean, o.scale, o.k1,
-                       o.k2, dy, o.ld, tile, k);
-  } else {
-    CopyRows(rows, k, dy, o.ld, tile, k);
-  }
-  o.dropout.Apply(row, rows, k, tile, k);
-  return tile;
-}
-
 struct BackwardBuffers {
   explicit BackwardBuffers(float* scratch, int64_t k) {
     ScratchCursor cursor(scratch);
-    z = cursor.Take(kTileRows * kChannelBlock);
-    dz = cursor.Take(kTileRows * kChannelBlock);
+    z = cursor.Take(kTileRows * kPointwiseBlock);
+    dz = cursor.Take(kTileRows * kPointwiseBlock);
     dy = cursor.Take(kTileRows * k);
-    sums = cursor.Take(2 * kChannelBlock);
+    sums = cursor.Take(2 * kPointwiseBlock);
   }
   float* z;
   float* dz;
@@ -73,32 +83,48 @@ struct BackwardBuffers {
   float* sums;
 };
 
+struct BackwardGemms {
+  TileGemms weight;
+  TileGemms data;
+};
+
 void BackwardTile(const Conv1x1Backward& a, const float* w_transposed,
                   int64_t row, int64_t rows, bool first,
-                  const BackwardBuffers& b, float* dw,
+                  const BackwardBuffers& b, float* dw, BackwardGemms& gemms,
                   BatchNormSinkChunk& sink) {
-  int64_t lddy;
-  const float* dy = FinishOutputGradient(a.output, row, rows, a.k, b.dy, &lddy);
-  for (int64_t c = 0; c < a.c; c += kChannelBlock) {
-    const int64_t width = std::min(kChannelBlock, a.c - c);
+  const float* dy = a.output.dy + row * a.output.ld;
+  int64_t lddy = a.output.ld;
+  if (!a.output.ready()) {
+    a.output.Finish(row, rows, a.k, b.dy, a.k);
+    dy = b.dy;
+    lddy = a.k;
+  }
+  for (int64_t c = 0; c < a.c; c += kPointwiseBlock) {
+    const int64_t width = std::min(kPointwiseBlock, a.c - c);
     const float* z = a.x.x + row * a.x.ld + c;
     int64_t ldz = a.x.ld;
     if (!a.x.stored()) {
-      a.x.Pack(row, rows, c, width, b.z, kChannelBlock);
+      a.x.Pack(row, rows, c, width, b.z, kPointwiseBlock);
       z = b.z;
-      ldz = kChannelBlock;
+      ldz = kPointwiseBlock;
     }
     // dw (width x k) += z^T (width x rows) * dy (rows x k)
-    const Gemm weight_gemm({width, a.k, rows, ldz, lddy, a.k,
-                            /*transpose_a=*/true, /*accumulate=*/!first});
+    const Gemm& weight_gemm = gemms.weight.Get(
+        rows, width, !first, [&](int64_t k, int64_t m, bool accumulate) {
+          return GemmShape{
+              m, a.k, k, ldz, lddy, a.k, /*transpose_a=*/true, accumulate};
+        });
     weight_gemm(z, dy, dw + c * a.k);
     float* dz = b.dz;
-    int64_t lddz = kChannelBlock;
+    int64_t lddz = kPointwiseBlock;
     if (a.sink.dy != nullptr) {
       dz = a.sink.dy + row * a.sink.lddy + c;
       lddz = a.sink.lddy;
     }
-    const Gemm data_gemm({rows, width, a.k, lddy, a.c, lddz});
+    const Gemm& data_gemm =
+        gemms.data.Get(rows, width, false, [&](int64_t m, int64_t n, bool) {
+          return GemmShape{m, n, a.k, lddy, a.c, lddz};
+        });
     data_gemm(dy, w_transposed + c, dz);
     sink.Put(row, rows, c, width, dz, lddz);
   }
@@ -115,7 +141,7 @@ void Run(const Context& ctx, const Conv1x1Forward& a) {
       ctx.threads(), ImageChunks(a.images),
       [&](const Chunk& chunk, int64_t index, int thread) {
         ScratchCursor cursor(a.scratch + thread * ForwardThreadFloats(a.k));
-        float* packed = cursor.Take(kTileRows * kChannelBlock);
+        float* packed = cursor.Take(kTileRows * kPointwiseBlock);
         float* tile_moments = cursor.Take(2 * a.k);
         const int64_t end = chunk.end * a.pixels;
         auto for_each_tile = [&](auto fn) {
@@ -123,15 +149,16 @@ void Run(const Context& ctx, const Conv1x1Forward& a) {
             fn(r, std::min(kTileRows, end - r));
           }
         };
+        TileGemms gemms;
         if (a.moments == nullptr) {
           for_each_tile([&](int64_t row, int64_t rows) {
-            ForwardTile(a, row, rows, packed);
+            ForwardTile(a, row, rows, packed, gemms);
           });
           return;
         }
         MomentsPartial moments(a.moments, index, a.k);
         for_each_tile([&](int64_t row, int64_t rows) {
-          ForwardTile(a, row, rows, packed);
+          ForwardTile(a, row, rows, packed, gemms);
           moments.AddTile(rows, a.y + row * a.ldy, a.ldy, tile_moments);
         });
       });
@@ -153,12 +180,13 @@ void Run(const Context& ctx, const Conv1x1Backward& a) {
         const BackwardBuffers buffers(
             thread_scratch + thread * BackwardThreadFloats(a.k), a.k);
         BatchNormSinkChunk sink(a.sink, index, buffers.sums);
+        BackwardGemms gemms;
         float* dw = a.dw_partials + index * a.c * a.k;
         const int64_t begin = chunk.begin * a.pixels;
         const int64_t end = chunk.end * a.pixels;
         for (int64_t r = begin; r < end; r += kTileRows) {
           BackwardTile(a, w_transposed, r, std::min(kTileRows, end - r),
-                       r == begin, buffers, dw, sink);
+                       r == begin, buffers, dw, gemms, sink);
         }
       });
   ReduceWeightGradient(ctx, a.dw_partials, chunks.count(), a.c * a.k, a.dw);

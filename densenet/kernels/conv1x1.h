@@ -41,21 +41,6 @@ struct Conv1x1Forward {
 int64_t Conv1x1ForwardScratchFloats(int64_t threads, int64_t k);
 void Run(const Context& ctx, const Conv1x1Forward& args);
 
-// The gradient of the convolution's output: rows at dy as they stand, or,
-// where k1 is given, finished through the batch norm that follows:
-// scale * dy - (k1 + k2 * (y - mean)), y being the convolution's output.
-struct OutputGradient {
-  const float* dy = nullptr;
-  int64_t ld = 0;
-  const float* y = nullptr;
-  int64_t ldy = 0;
-  const float* mean = nullptr;
-  const float* scale = nullptr;
-  const float* k1 = nullptr;
-  const float* k2 = nullptr;
-  OutputDropout dropout;
-};
-
 struct Conv1x1Backward {
   int64_t images = 0;
   int64_t pixels = 0;

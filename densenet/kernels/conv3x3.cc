@@ -168,9 +168,7 @@ void BackwardImage(const Conv3x3Backward& a, int64_t n, bool first,
   const int64_t first_row = n * s.pixels();
   const PaddedImage dy(b.dy, s, s.k);
   dy.Pack([&](float* row, int64_t h) {
-    const int64_t from = first_row + h * s.width;
-    CopyRows(s.width, s.k, a.dy + from * a.lddy, a.lddy, row, s.k);
-    a.dropout.Apply(from, s.width, s.k, row, s.k);
+    a.output.Finish(first_row + h * s.width, s.width, s.k, row, s.k);
   });
   for (int64_t c = 0; c < s.c; c += kChannelBlock) {
     const int64_t block = std::min(kChannelBlock, s.c - c);

@@ -54,9 +54,7 @@ struct Conv3x3Backward {
   Conv3x3Shape shape;
   NormalizedRows x;
   const float* w = nullptr;
-  const float* dy = nullptr;
-  int64_t lddy = 0;
-  OutputDropout dropout;  // of the output: dy is masked while it is packed
+  OutputGradient output;  // finished while it is packed
   BatchNormSink sink;
   float* dw_partials = nullptr;  // kMaxChunks x 9 x c x k
   float* dw = nullptr;

@@ -1,7 +1,7 @@
 // densenet/kernels/normalized_rows.h
 //
 // Operands of the convolution kernels: the normalized input, packed on the
-// fly or stored, and the dropout of the output.
+// fly or stored, the dropout of the output, and the output's gradient.
 
 #ifndef DENSENET_DENSENET_KERNELS_NORMALIZED_ROWS_H_
 #define DENSENET_DENSENET_KERNELS_NORMALIZED_ROWS_H_
@@ -17,6 +17,8 @@ namespace densenet {
 // Channels that the kernels pack at a time: 64 rows of them are 16 KB, so a
 // packed tile stays in L1 and scratch does not grow with the input's width.
 inline constexpr int64_t kChannelBlock = 64;
+// Where there is no halo to pack, twice as many are a little faster.
+inline constexpr int64_t kPointwiseBlock = 128;
 
 // z = max(fma(x, scale, shift), 0) where scale is given; without it the rows
 // at x hold z already. Both ways give the same bits.
@@ -52,6 +54,36 @@ struct OutputDropout {
     if (active()) {
       DropoutRows(key, rate, row * channels, rows, channels, y, ld);
     }
+  }
+};
+
+// The gradient of a convolution's output: rows at dy as they stand, or, where
+// k1 is given, finished through the batch norm that follows:
+// scale * dy - (k1 + k2 * (y - mean)), y being the convolution's output.
+struct OutputGradient {
+  const float* dy = nullptr;
+  int64_t ld = 0;
+  const float* y = nullptr;
+  int64_t ldy = 0;
+  const float* mean = nullptr;
+  const float* scale = nullptr;
+  const float* k1 = nullptr;
+  const float* k2 = nullptr;
+  OutputDropout dropout;
+
+  // The rows at dy are what is needed.
+  bool ready() const { return k1 == nullptr && !dropout.active(); }
+  // Writes `rows` rows of `channels`, all of them, to `out`.
+  void Finish(int64_t row, int64_t rows, int64_t channels, float* out,
+              int64_t ldout) const {
+    const float* from = dy + row * ld;
+    if (k1 != nullptr) {
+      BatchNormInputRows(rows, channels, y + row * ldy, ldy, mean, scale, k1,
+                         k2, from, ld, out, ldout);
+    } else {
+      CopyRows(rows, channels, from, ld, out, ldout);
+    }
+    dropout.Apply(row, rows, channels, out, ldout);
   }
 };
 

@@ -101,61 +101,15 @@ TEST_P(Conv1x1KernelTest, ForwardBitsDependOnNeitherThreadsNorStorage) {
   }
 }
 
-// The gradient of the convolution's output, as it stands or finished through
-// the batch norm behind it.
-class OutputCase {
- public:
-  OutputCase(const Case& s, const OutputDropout& dropout, bool finish)
-      : s_(s),
-        dropout_(dropout),
-        finish_(finish),
-        dy_(TestTensor::Random({s.rows(), s.k}, 20, s.gap)),
-        y_(TestTensor::Random({s.rows(), s.k}, 21, s.gap)),
-        mean_(TestTensor::Random({s.k}, 22)),
-        scale_(TestTensor::Random({s.k}, 23)),
-        k1_(TestTensor::Random({s.k}, 24)),
-        k2_(TestTensor::Random({s.k}, 25)) {}
-
-  OutputGradient gradient() const {
-    OutputGradient o;
-    o.dy = Data(dy_);
-    o.ld = s_.k + s_.gap;
-    o.dropout = dropout_;
-    if (!finish_) return o;
-    o.y = Data(y_);
-    o.ldy = s_.k + s_.gap;
-    o.mean = Data(mean_);
-    o.scale = Data(scale_);
-    o.k1 = Data(k1_);
-    o.k2 = Data(k2_);
-    return o;
-  }
-
-  Doubles Expected() const {
-    Doubles d = dy_.ToDoubles();
-    for (size_t i = 0; finish_ && i < d.size(); ++i) {
-      const int64_t k = static_cast<int64_t>(i) % s_.k;
-      d[i] = scale_.at(k) * d[i] -
-             (k1_.at(k) + k2_.at(k) * (double{y_.at(i)} - mean_.at(k)));
-    }
-    return Multiply(d, DropoutFactors(dropout_, s_.rows() * s_.k));
-  }
-
- private:
-  const Case s_;
-  const OutputDropout dropout_;
-  const bool finish_;
-  TestTensor dy_, y_, mean_, scale_, k1_, k2_;
-};
-
 struct BackwardOutputs {
   SinkCase sink;
   TestTensor dw;
 };
 
 BackwardOutputs RunBackward(const Case& s, const NormalizedInput& x,
-                            const TestTensor& w, const OutputCase& output,
-                            SinkMode mode, bool stored, int threads) {
+                            const TestTensor& w,
+                            const OutputGradientCase& output, SinkMode mode,
+                            bool stored, int threads) {
   const auto ctx = MakeContext(threads);
   BackwardOutputs out{SinkCase(x, mode, s.gap), PoisonedTensor({s.c, s.k})};
   FloatScratch scratch(Conv1x1BackwardScratchFloats(threads, s.c, s.k));
@@ -181,7 +135,8 @@ TEST_P(Conv1x1KernelTest, BackwardMatchesReference) {
   const int64_t chunks = ImageChunks(s_.images).count();
   for (double rate : {0.0, 0.3}) {
     for (bool finish : {false, true}) {
-      const OutputCase output(s_, {rate, {3, 1, 2}}, finish);
+      const OutputGradientCase output(s_.rows(), s_.k, s_.gap,
+                                      {rate, {3, 1, 2}}, finish);
       const Doubles dy = output.Expected();
       const Doubles dz = Reference().BackwardData(dy, w_.ToDoubles());
       const Doubles dw = Reference().BackwardFilter(x_.z(), dy);
@@ -196,7 +151,8 @@ TEST_P(Conv1x1KernelTest, BackwardMatchesReference) {
 }
 
 TEST_P(Conv1x1KernelTest, BackwardBitsDependOnNeitherThreadsNorStorage) {
-  const OutputCase output(s_, {0.3f, {3, 1, 2}}, /*finish=*/true);
+  const OutputGradientCase output(s_.rows(), s_.k, s_.gap, {0.3, {3, 1, 2}},
+                                  /*finish=*/true);
   for (SinkMode mode : kSinkModes) {
     const BackwardOutputs first =
         RunBackward(s_, x_, w_, output, mode, false, 1);

@@ -41,7 +41,6 @@ class Conv3x3KernelTest : public ::testing::TestWithParam<Case> {
   const int64_t gap_ = GetParam().gap;
   const NormalizedInput x_{rows_, s_.c, 1, gap_};
   const TestTensor w_ = TestTensor::Random({3, 3, s_.c, s_.k}, 9);
-  const TestTensor dy_ = TestTensor::Random({rows_, s_.k}, 20, gap_);
 };
 
 struct ForwardOutputs {
@@ -109,8 +108,8 @@ struct BackwardOutputs {
 };
 
 BackwardOutputs RunBackward(const Case& c, const NormalizedInput& x,
-                            const TestTensor& w, const TestTensor& dy,
-                            const OutputDropout& dropout, SinkMode mode,
+                            const TestTensor& w,
+                            const OutputGradientCase& output, SinkMode mode,
                             bool stored, int threads) {
   const auto ctx = MakeContext(threads);
   const Conv3x3Shape& s = c.shape;
@@ -122,9 +121,7 @@ BackwardOutputs RunBackward(const Case& c, const NormalizedInput& x,
   conv.shape = s;
   conv.x = x.Rows(stored);
   conv.w = Data(w);
-  conv.dy = Data(dy);
-  conv.lddy = s.k + c.gap;
-  conv.dropout = dropout;
+  conv.output = output.gradient();
   conv.sink = out.sink.sink();
   conv.dw_partials = partials.data();
   conv.dw = Data(out.dw);
@@ -137,29 +134,32 @@ BackwardOutputs RunBackward(const Case& c, const NormalizedInput& x,
 TEST_P(Conv3x3KernelTest, BackwardMatchesReference) {
   const int64_t chunks = ImageChunks(s_.images).count();
   for (double rate : {0.0, 0.3}) {
-    const OutputDropout dropout{rate, {3, 1, 2}};
-    const Doubles dy =
-        Multiply(dy_.ToDoubles(), DropoutFactors(dropout, rows_ * s_.k));
-    const Doubles dz = Reference().BackwardData(dy, w_.ToDoubles());
-    const Doubles dw = Reference().BackwardFilter(x_.z(), dy);
-    for (SinkMode mode : kSinkModes) {
-      const BackwardOutputs out =
-          RunBackward(GetParam(), x_, w_, dy_, dropout, mode, false, 2);
-      EXPECT_TRUE(out.sink.Matches(dz, chunks, kTaps * s_.k));
-      EXPECT_TRUE(Near(out.dw.const_view(), dw, rows_));
+    for (bool finish : {false, true}) {
+      const OutputGradientCase output(rows_, s_.k, GetParam().gap,
+                                      {rate, {3, 1, 2}}, finish);
+      const Doubles dy = output.Expected();
+      const Doubles dz = Reference().BackwardData(dy, w_.ToDoubles());
+      const Doubles dw = Reference().BackwardFilter(x_.z(), dy);
+      for (SinkMode mode : kSinkModes) {
+        const BackwardOutputs out =
+            RunBackward(GetParam(), x_, w_, output, mode, false, 2);
+        EXPECT_TRUE(out.sink.Matches(dz, chunks, kTaps * s_.k));
+        EXPECT_TRUE(Near(out.dw.const_view(), dw, rows_));
+      }
     }
   }
 }
 
 TEST_P(Conv3x3KernelTest, BackwardBitsDependOnNeitherThreadsNorStorage) {
-  const OutputDropout dropout{0.3, {3, 1, 2}};
+  const OutputGradientCase output(rows_, s_.k, GetParam().gap, {0.3, {3, 1, 2}},
+                                  /*finish=*/true);
   for (SinkMode mode : kSinkModes) {
     const BackwardOutputs first =
-        RunBackward(GetParam(), x_, w_, dy_, dropout, mode, false, 1);
+        RunBackward(GetParam(), x_, w_, output, mode, false, 1);
     for (int threads : kThreadCounts) {
       for (bool stored : {false, true}) {
-        const BackwardOutputs out = RunBackward(GetParam(), x_, w_, dy_,
-                                                dropout, mode, stored, threads);
+        const BackwardOutputs out =
+            RunBackward(GetParam(), x_, w_, output, mode, stored, threads);
         EXPECT_TRUE(SameBits(out.sink.target(), first.sink.target()));
         EXPECT_TRUE(SameBits(out.sink.partials(), first.sink.partials()));
         EXPECT_TRUE(SameBits(out.dw, first.dw));

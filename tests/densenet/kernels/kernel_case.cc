@@ -147,6 +147,46 @@ Doubles Multiply(Doubles a, const Doubles& b) {
   return a;
 }
 
+OutputGradientCase::OutputGradientCase(int64_t rows, int64_t channels,
+                                       int64_t gap,
+                                       const OutputDropout& dropout,
+                                       bool finish)
+    : channels_(channels),
+      ld_(channels + gap),
+      dropout_(dropout),
+      finish_(finish),
+      dy_(TestTensor::Random({rows, channels}, 20, gap)),
+      y_(TestTensor::Random({rows, channels}, 21, gap)),
+      mean_(TestTensor::Random({channels}, 22)),
+      scale_(TestTensor::Random({channels}, 23)),
+      k1_(TestTensor::Random({channels}, 24)),
+      k2_(TestTensor::Random({channels}, 25)) {}
+
+OutputGradient OutputGradientCase::gradient() const {
+  OutputGradient o;
+  o.dy = Data(dy_);
+  o.ld = ld_;
+  o.dropout = dropout_;
+  if (!finish_) return o;
+  o.y = Data(y_);
+  o.ldy = ld_;
+  o.mean = Data(mean_);
+  o.scale = Data(scale_);
+  o.k1 = Data(k1_);
+  o.k2 = Data(k2_);
+  return o;
+}
+
+Doubles OutputGradientCase::Expected() const {
+  Doubles d = dy_.ToDoubles();
+  for (size_t i = 0; finish_ && i < d.size(); ++i) {
+    const int64_t k = static_cast<int64_t>(i) % channels_;
+    d[i] = scale_.at(k) * d[i] -
+           (k1_.at(k) + k2_.at(k) * (double{y_.at(i)} - mean_.at(k)));
+  }
+  return Multiply(d, DropoutFactors(dropout_, static_cast<int64_t>(d.size())));
+}
+
 AssertionResult MomentsMatch(const std::vector<double>& partials,
                              int64_t images, const TestTensor& y) {
   const int64_t rows = y.shape()[0];

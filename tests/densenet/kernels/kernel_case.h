@@ -114,6 +114,24 @@ class SinkCase {
 
 // The factor of each element: 0 or 1 / (1 - rate).
 Doubles DropoutFactors(const OutputDropout& dropout, int64_t elems);
+
+// The gradient of a convolution's output (rows x channels), as it stands or
+// finished through the batch norm behind it.
+class OutputGradientCase {
+ public:
+  OutputGradientCase(int64_t rows, int64_t channels, int64_t gap,
+                     const OutputDropout& dropout, bool finish);
+
+  OutputGradient gradient() const;
+  Doubles Expected() const;
+
+ private:
+  const int64_t channels_;
+  const int64_t ld_;
+  const OutputDropout dropout_;
+  const bool finish_;
+  TestTensor dy_, y_, mean_, scale_, k1_, k2_;
+};
 Doubles Multiply(Doubles a, const Doubles& b);
 
 // Partial moments of y (images * pixels, channels) against its own mean and
