@@ -37,6 +37,13 @@ void ForEachCounter(Progress& p, Visit visit) {
   visit("counters/total_examples", p.total_examples);
   visit("counters/best_error", p.best_error);
   visit("counters/best_step", p.best_step);
+  visit("counters/correct_top5", p.correct_top5);
+  visit("counters/skipped", p.skipped);
+}
+
+// Checkpoints from before these were counted are read too.
+bool IsLaterCounter(std::string_view name) {
+  return name == "counters/correct_top5" || name == "counters/skipped";
 }
 
 Json ToJson(const DataDescription& data) {
@@ -46,6 +53,7 @@ Json ToJson(const DataDescription& data) {
   json["class_names"] = data.class_names;
   json["mean"] = data.normalization.mean;
   json["std"] = data.normalization.std;
+  if (data.digest != 0) json["digest"] = data.digest;
   return json;
 }
 
@@ -57,6 +65,7 @@ StatusOr<DataDescription> DataFromJson(const Json& json) {
     json.at("class_names").get_to(data.class_names);
     json.at("mean").get_to(data.normalization.mean);
     json.at("std").get_to(data.normalization.std);
+    data.digest = json.value("digest", uint32_t{0});
   } catch (const nlohmann::json::exception& e) {
     return InvalidArgument(fmt::format("data description: {}", e.what()));
   }
@@ -179,6 +188,7 @@ Status Checkpoint::ReadProgress() {
   ForEachCounter(info_.progress, [&](const std::string& name, auto& value) {
     using T = std::decay_t<decltype(value)>;
     if (!status.ok()) return;
+    if (!file_.Contains(name) && IsLaterCounter(name)) return;
     if (!file_.Contains(name)) {
       status =
           DataLoss(fmt::format("{}: tensor '{}' is missing", path(), name));

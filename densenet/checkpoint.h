@@ -41,8 +41,10 @@ struct TrainingProgress {
   // Sums over the examples of that epoch so far.
   double loss_sum = 0;
   int64_t correct = 0;
+  int64_t correct_top5 = 0;
   int64_t examples = 0;
-  double seconds = 0;  // spent in its steps
+  int64_t skipped = 0;  // could not be read; others stood in for them
+  double seconds = 0;   // spent in its steps
   // Over the whole run.
   int64_t total_examples = 0;
   double total_seconds = 0;
@@ -60,6 +62,7 @@ struct DataDescription {
   int64_t train_examples = 0;  // validation images not among them
   std::vector<std::string> class_names;
   Normalization normalization;
+  uint32_t digest = 0;  // of the files' names and sizes; 0: not known
 
   friend bool operator==(const DataDescription&,
                          const DataDescription&) = default;

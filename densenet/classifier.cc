@@ -23,6 +23,19 @@ TensorView Labels(const Step& step) {
                     {step.images});
 }
 
+// How many classes stand before `label`, a lower number first among equals.
+// Whatever is no number stands before everything.
+int64_t Rank(const float* logits, int64_t classes, int64_t label) {
+  const float of_label = logits[label];
+  int64_t rank = 0;
+  for (int64_t c = 0; c < classes; ++c) {
+    const bool behind =
+        logits[c] < of_label || (logits[c] == of_label && c >= label);
+    if (!behind) ++rank;
+  }
+  return rank;
+}
+
 }  // namespace
 
 Classifier::Classifier(StepBuilder& builder, const BlockFeatures& features,
@@ -119,9 +132,9 @@ void Classifier::AddLossTask(StepBuilder& builder) {
                 for (int64_t n = 0; n < step.images; ++n) {
                   result_.loss_sum += loss[n];
                   const float* row = logits + n * classes_;
-                  const int64_t best =
-                      std::max_element(row, row + classes_) - row;
-                  if (best == step.labels[n]) ++result_.correct;
+                  const int64_t rank = Rank(row, classes_, step.labels[n]);
+                  if (rank < 1) ++result_.correct;
+                  if (rank < 5) ++result_.correct_top5;
                 }
                 return OkStatus();
               });

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/numbers.h"
@@ -13,10 +14,20 @@
 namespace densenet {
 namespace {
 
-constexpr std::string_view kHeader =
+constexpr std::string_view kFirstHeader =
     "epoch,step,learning_rate,train_loss,train_error,validation_loss,"
     "validation_error,test_loss,test_error,images_per_second,seconds";
-constexpr size_t kColumns = 11;
+constexpr std::string_view kHeader =
+    "epoch,step,learning_rate,train_loss,train_error,validation_loss,"
+    "validation_error,test_loss,test_error,images_per_second,seconds,"
+    "train_top5_error,validation_top5_error,test_top5_error,skipped";
+constexpr size_t kFirstColumns = 11;
+constexpr size_t kColumns = 15;
+
+std::string Top5Field(const std::optional<Score>& score) {
+  if (!score || !score->top5_error_percent) return "";
+  return fmt::format("{}", *score->top5_error_percent);
+}
 
 std::string ScoreFields(const std::optional<Score>& score) {
   if (!score) return ",";
@@ -24,10 +35,19 @@ std::string ScoreFields(const std::optional<Score>& score) {
 }
 
 std::string Row(const EpochMetrics& m) {
-  return fmt::format("{},{},{:.6g},{},{},{},{:.1f},{:.3f}\n", m.epoch, m.step,
-                     m.learning_rate, ScoreFields(m.train),
+  return fmt::format("{},{},{:.6g},{},{},{},{:.1f},{:.3f},{},{},{},{}\n",
+                     m.epoch, m.step, m.learning_rate, ScoreFields(m.train),
                      ScoreFields(m.validation), ScoreFields(m.test),
-                     m.images_per_second, m.seconds);
+                     m.images_per_second, m.seconds, Top5Field(m.train),
+                     Top5Field(m.validation), Top5Field(m.test), m.skipped);
+}
+
+bool ParseTop5(absl::string_view field, std::optional<Score>* score) {
+  if (field.empty()) return true;
+  double value = 0;
+  if (!*score || !absl::SimpleAtod(field, &value)) return false;
+  (*score)->top5_error_percent = value;
+  return true;
 }
 
 bool ParseScore(absl::string_view loss, absl::string_view error,
@@ -42,14 +62,19 @@ bool ParseScore(absl::string_view loss, absl::string_view error,
 bool ParseRow(absl::string_view line, EpochMetrics* m) {
   const std::vector<absl::string_view> f = absl::StrSplit(line, ',');
   std::optional<Score> train;
-  if (f.size() != kColumns || !absl::SimpleAtoi(f[0], &m->epoch) ||
-      !absl::SimpleAtoi(f[1], &m->step) ||
+  if ((f.size() != kColumns && f.size() != kFirstColumns) ||
+      !absl::SimpleAtoi(f[0], &m->epoch) || !absl::SimpleAtoi(f[1], &m->step) ||
       !absl::SimpleAtod(f[2], &m->learning_rate) ||
       !ParseScore(f[3], f[4], &train) || !train ||
       !ParseScore(f[5], f[6], &m->validation) ||
       !ParseScore(f[7], f[8], &m->test) ||
       !absl::SimpleAtod(f[9], &m->images_per_second) ||
       !absl::SimpleAtod(f[10], &m->seconds)) {
+    return false;
+  }
+  if (f.size() == kColumns &&
+      (!ParseTop5(f[11], &train) || !ParseTop5(f[12], &m->validation) ||
+       !ParseTop5(f[13], &m->test) || !absl::SimpleAtoi(f[14], &m->skipped))) {
     return false;
   }
   m->train = *train;
@@ -62,7 +87,8 @@ template <typename Fn>
 Status ForEachRow(const std::string& path, Fn row) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  if (lines.size() > 1 && StdView(lines[0]) != kHeader) {
+  if (lines.size() > 1 && StdView(lines[0]) != kHeader &&
+      StdView(lines[0]) != kFirstHeader) {
     return DataLoss(fmt::format("{}: columns are '{}', expected '{}'", path,
                                 StdView(lines[0]), kHeader));
   }
@@ -88,6 +114,10 @@ StatusOr<MetricsCsv> MetricsCsv::Open(const std::string& path,
         ForEachRow(path, [&](const EpochMetrics& m, absl::string_view line) {
           if (m.step > last_step) return;
           kept += StdView(line);
+          // A row of a file without the later columns.
+          if (std::count(line.begin(), line.end(), ',') + 1 == kFirstColumns) {
+            kept += ",,,,0";
+          }
           kept += '\n';
         }));
   }

@@ -3,6 +3,7 @@
 // metrics.csv of a run folder: one row per completed epoch. A row is on disk
 // before the checkpoint that follows it, and rows after the checkpoint that a
 // run resumes from are cut off, so that there is exactly one row per epoch.
+// Columns that came later stand at the end; files without them are read too.
 //
 // Errors   DataLoss  the file's columns are not those written here
 //          others    what the system said
@@ -24,6 +25,8 @@ namespace densenet {
 struct Score {
   double loss = 0;
   double error_percent = 0;
+  // Where there are more than 5 classes.
+  std::optional<double> top5_error_percent = std::nullopt;
 
   friend bool operator==(const Score&, const Score&) = default;
 };
@@ -36,7 +39,8 @@ struct EpochMetrics {
   std::optional<Score> validation;
   std::optional<Score> test;
   double images_per_second = 0;
-  double seconds = 0;  // of the epoch's training steps
+  double seconds = 0;   // of the epoch's training steps
+  int64_t skipped = 0;  // images that could not be read, in those steps
 };
 
 class MetricsCsv {

@@ -45,6 +45,7 @@ namespace densenet {
 struct BatchResult {
   double loss_sum = 0;  // of the examples' cross-entropies
   int64_t correct = 0;  // top-1
+  int64_t correct_top5 = 0;
   int64_t examples = 0;
 };
 

@@ -11,7 +11,8 @@
 #include "core/device.h"
 #include "core/io/file.h"
 #include "densenet/byte_size.h"
-#include "densenet/data/dataset.h"
+#include "densenet/data/data_source.h"
+#include "densenet/data/normalization.h"
 #include "densenet/presets.h"
 
 namespace densenet {
@@ -24,9 +25,33 @@ constexpr int64_t kOtherDatasetEpochs = 40;  // the paper's for SVHN
 // Far beyond what anybody trains, and far from where products of them leave
 // int64.
 constexpr int64_t kMaxEpochs = 1'000'000;
+constexpr int64_t kMaxSteps = 1'000'000'000'000;
 constexpr int64_t kMaxThreads = 1024;
+constexpr int64_t kMaxImageSize = 4096;
+constexpr int64_t kPhotoSize = 224;
 constexpr int64_t kMaxLayers = 10'000;
 constexpr int64_t kMaxChannels = 10'000;  // of growth and stem
+
+std::string_view Name(LastBatch last_batch) {
+  switch (last_batch) {
+    case LastBatch::kKeep:
+      return "keep";
+    case LastBatch::kDrop:
+      return "drop";
+    case LastBatch::kPad:
+      return "pad";
+  }
+  return "";
+}
+
+StatusOr<LastBatch> ParseLastBatch(std::string_view name) {
+  for (LastBatch last_batch :
+       {LastBatch::kKeep, LastBatch::kDrop, LastBatch::kPad}) {
+    if (name == Name(last_batch)) return last_batch;
+  }
+  return InvalidArgument(fmt::format(
+      "unknown --last-batch '{}': expected keep, drop or pad", name));
+}
 
 std::string_view Name(Stem stem) {
   return stem == Stem::kImageNet ? "imagenet" : "cifar";
@@ -84,6 +109,68 @@ StatusOr<int64_t> ParseBatch(const std::string& text) {
   return batch;
 }
 
+// What a data set is fed with if nothing is said: photographs as ImageNet is.
+AugmentKind DefaultAugment(std::string_view dataset) {
+  return IsStreamed(dataset) ? AugmentKind::kImageNet : AugmentKind::kNone;
+}
+std::string_view DefaultNormalize(std::string_view dataset) {
+  return IsStreamed(dataset) ? "imagenet" : "dataset";
+}
+
+// The images, and how they come to the network.
+Status ResolveData(const RunOptions& o, RunConfig& c) {
+  if (!o.dataset) {
+    return InvalidArgument("which data? Give --dataset");
+  }
+  c.dataset = *o.dataset;
+  if (o.data && !o.data->empty()) {
+    // So that the run goes on, and is evaluated, from any folder.
+    std::error_code error;
+    const std::filesystem::path path =
+        std::filesystem::absolute(*o.data, error);
+    if (error) return FileError("find", *o.data, error.value());
+    c.data = path.lexically_normal().string();
+  }
+  ASSIGN_OR_RETURN(const ImageDatasetInfo info,
+                   DescribeData({.dataset = c.dataset, .folder = c.data}));
+  c.image_size = o.image_size.value_or(info.height == 0 ? kPhotoSize : 0);
+  RETURN_IF_ERROR(AtLeast("image-size", c.image_size, 0));
+  if (c.image_size > kMaxImageSize) {
+    return InvalidArgument(fmt::format("--image-size {}: expected 1 to {}",
+                                       c.image_size, kMaxImageSize));
+  }
+  c.model.image_height = c.image_size > 0 ? c.image_size : info.height;
+  c.model.image_width = c.image_size > 0 ? c.image_size : info.width;
+  c.model.image_channels = info.channels;
+  c.model.classes = info.classes();
+  c.augment = DefaultAugment(c.dataset);
+  if (o.augment) {
+    ASSIGN_OR_RETURN(c.augment, ParseAugmentKind(*o.augment));
+  }
+  c.normalize = o.normalize.value_or(std::string(DefaultNormalize(c.dataset)));
+  RETURN_IF_ERROR(ParseNormalization(c.normalize, info.channels).status());
+  c.validation = o.validation.value_or(0);
+  RETURN_IF_ERROR(AtLeast("validation", c.validation, 0));
+  if (o.last_batch) {
+    ASSIGN_OR_RETURN(c.last_batch, ParseLastBatch(*o.last_batch));
+  }
+  const std::string on_bad_data = o.on_bad_data.value_or("stop");
+  if (on_bad_data != "stop" && on_bad_data != "skip") {
+    return InvalidArgument(fmt::format(
+        "unknown --on-bad-data '{}': expected stop or skip", on_bad_data));
+  }
+  c.skip_bad_data = on_bad_data == "skip";
+  c.max_bad = o.max_bad.value_or(c.max_bad);
+  RETURN_IF_ERROR(AtLeast("max-bad", c.max_bad, 0));
+  c.prefetch = o.prefetch.value_or(c.prefetch);
+  if (c.prefetch != 0) RETURN_IF_ERROR(InRange("prefetch", c.prefetch, 1000));
+  c.workers = o.workers.value_or(c.workers);
+  if (c.workers != 0) {
+    RETURN_IF_ERROR(InRange("workers", c.workers, kMaxThreads));
+  }
+  return OkStatus();
+}
+
 Status ResolveOptimization(const RunOptions& o, const Recipe& recipe,
                            RunConfig& c) {
   c.batch = recipe.batch;
@@ -92,6 +179,12 @@ Status ResolveOptimization(const RunOptions& o, const Recipe& recipe,
   }
   c.epochs = o.epochs.value_or(recipe.epochs);
   RETURN_IF_ERROR(InRange("epochs", c.epochs, kMaxEpochs));
+  c.steps_per_epoch = o.steps_per_epoch.value_or(0);
+  c.max_steps = o.max_steps.value_or(0);
+  for (auto [name, steps] : {std::pair("steps-per-epoch", c.steps_per_epoch),
+                             std::pair("max-steps", c.max_steps)}) {
+    if (steps != 0) RETURN_IF_ERROR(InRange(name, steps, kMaxSteps));
+  }
   c.optimizer.name = o.optimizer.value_or(c.optimizer.name);
   c.optimizer.momentum = static_cast<float>(o.momentum.value_or(0.9));
   c.optimizer.weight_decay = static_cast<float>(o.weight_decay.value_or(1e-4));
@@ -135,23 +228,38 @@ Status ResolveMachineAndFolder(const RunOptions& o, RunConfig& c) {
 }
 
 // Options that a continued run may change.
-constexpr std::string_view kFree[] = {"preset",
-                                      "data",
-                                      "epochs",
-                                      "strategy",
-                                      "device",
-                                      "threads",
-                                      "eval-every",
-                                      "keep",
-                                      "memory-budget",
-                                      "checkpoint-every",
-                                      "checkpoint-minutes"};
+constexpr std::string_view kFree[] = {
+    "preset",      "data",          "epochs",           "max-steps",
+    "on-bad-data", "max-bad",       "prefetch",         "workers",
+    "strategy",    "device",        "threads",          "eval-every",
+    "keep",        "memory-budget", "checkpoint-every", "checkpoint-minutes"};
 
 std::string ValueOr(const Json& json, const std::string& key) {
   return json.contains(key) ? DumpJson(json[key]) : "the default";
 }
 
 }  // namespace
+
+std::string_view Name(AugmentKind kind) {
+  switch (kind) {
+    case AugmentKind::kNone:
+      return "none";
+    case AugmentKind::kCifar:
+      return "cifar";
+    case AugmentKind::kImageNet:
+      return "imagenet";
+  }
+  return "";
+}
+
+StatusOr<AugmentKind> ParseAugmentKind(std::string_view name) {
+  for (AugmentKind kind :
+       {AugmentKind::kNone, AugmentKind::kCifar, AugmentKind::kImageNet}) {
+    if (name == Name(kind)) return kind;
+  }
+  return InvalidArgument(fmt::format(
+      "unknown --augment '{}': expected none, cifar or imagenet", name));
+}
 
 StatusOr<ModelConfig> ResolveModel(const RunOptions& o) {
   if (!o.names_model()) {
@@ -204,32 +312,9 @@ StatusOr<RunConfig> ResolveRunConfig(const RunOptions& o) {
   RunConfig c;
   ASSIGN_OR_RETURN(c.model, ResolveModel(o));
   c.preset = PresetOf(o, c.model);
-  if (!o.dataset) {
-    return InvalidArgument("which data? Give --dataset");
-  }
-  ASSIGN_OR_RETURN(const ImageDatasetInfo info, GetDatasetInfo(*o.dataset));
-  c.dataset = info.name;
-  c.model.image_height = info.height;
-  c.model.image_width = info.width;
-  c.model.image_channels = info.channels;
-  c.model.classes = info.classes();
-  if (o.data && !o.data->empty()) {
-    // So that the run goes on, and is evaluated, from any folder.
-    std::error_code error;
-    const std::filesystem::path path =
-        std::filesystem::absolute(*o.data, error);
-    if (error) return FileError("find", *o.data, error.value());
-    c.data = path.lexically_normal().string();
-  }
-  const std::string augment = o.augment.value_or("none");
-  if (augment != "none" && augment != "cifar") {
-    return InvalidArgument(
-        fmt::format("unknown --augment '{}': expected none or cifar", augment));
-  }
-  c.augment = augment == "cifar";
-  c.validation = o.validation.value_or(0);
-  RETURN_IF_ERROR(AtLeast("validation", c.validation, 0));
-  const std::optional<Recipe> paper = PaperRecipe(c.dataset, c.augment);
+  RETURN_IF_ERROR(ResolveData(o, c));
+  const std::optional<Recipe> paper =
+      PaperRecipe(c.dataset, c.augment != AugmentKind::kNone);
   Recipe recipe = paper.value_or(Recipe{.epochs = kOtherDatasetEpochs});
   if (!paper || c.preset.empty()) recipe.dropout = 0;
   c.model.dropout = o.dropout.value_or(recipe.dropout);
@@ -287,10 +372,25 @@ Json ToJson(const RunConfig& c) {
   }
   json["dataset"] = c.dataset;
   if (!c.data.empty()) json["data"] = c.data;
-  json["augment"] = c.augment ? "cifar" : "none";
+  if (c.image_size > 0) json["image-size"] = c.image_size;
+  json["augment"] = Name(c.augment);
+  if (c.normalize != DefaultNormalize(c.dataset)) {
+    json["normalize"] = c.normalize;
+  }
   json["validation"] = c.validation;
+  if (c.last_batch != LastBatch::kKeep) {
+    json["last-batch"] = Name(c.last_batch);
+  }
+  if (c.skip_bad_data) {
+    json["on-bad-data"] = "skip";
+    json["max-bad"] = c.max_bad;
+  }
+  json["prefetch"] = c.prefetch;
+  json["workers"] = c.workers;
   json["batch"] = c.batch == kAutoBatch ? Json(kAuto) : Json(c.batch);
   json["epochs"] = c.epochs;
+  if (c.steps_per_epoch > 0) json["steps-per-epoch"] = c.steps_per_epoch;
+  if (c.max_steps > 0) json["max-steps"] = c.max_steps;
   json["optimizer"] = c.optimizer.name;
   json["lr"] = c.schedule.learning_rate;
   json["schedule"] = c.schedule.name;

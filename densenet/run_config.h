@@ -20,6 +20,7 @@
 #include "core/optim/optimizer.h"
 #include "core/optim/schedule.h"
 #include "core/status.h"
+#include "densenet/data/batch_source.h"
 #include "densenet/model_config.h"
 #include "densenet/strategy.h"
 
@@ -42,11 +43,20 @@ struct RunOptions {
   // Data
   std::optional<std::string> dataset;
   std::optional<std::string> data;
+  std::optional<int64_t> image_size;
   std::optional<std::string> augment;
+  std::optional<std::string> normalize;
   std::optional<int64_t> validation;
+  std::optional<std::string> last_batch;
+  std::optional<std::string> on_bad_data;
+  std::optional<int64_t> max_bad;
+  std::optional<int64_t> prefetch;
+  std::optional<int> workers;
   // Optimization
   std::optional<std::string> batch;
   std::optional<int64_t> epochs;
+  std::optional<int64_t> steps_per_epoch;
+  std::optional<int64_t> max_steps;
   std::optional<std::string> optimizer;
   std::optional<double> learning_rate;
   std::optional<std::string> schedule;
@@ -75,17 +85,31 @@ inline constexpr int64_t kAutoBatch = 0;
 // int64.
 inline constexpr int64_t kMaxBatch = 1'000'000;
 
+enum class AugmentKind { kNone, kCifar, kImageNet };
+
+std::string_view Name(AugmentKind kind);
+StatusOr<AugmentKind> ParseAugmentKind(std::string_view name);
+
 struct RunConfig {
   std::string preset;  // empty: the model is no preset
   ModelConfig model;   // image extents and classes: those of the data set
 
   std::string dataset;
-  std::string data;  // empty: where the data set is usually installed
-  bool augment = false;
-  int64_t validation = 0;  // training images held out
+  std::string data;        // empty: where the data set is usually installed
+  int64_t image_size = 0;  // of both sides; 0: that of the data set
+  AugmentKind augment = AugmentKind::kNone;
+  std::string normalize = "dataset";  // see ParseNormalization
+  int64_t validation = 0;             // training images held out
+  LastBatch last_batch = LastBatch::kKeep;
+  bool skip_bad_data = false;
+  int64_t max_bad = 100;  // examples of an epoch
+  int64_t prefetch = 2;   // batches
+  int workers = 0;  // 0: one for each core where images are decoded, else 1
 
   int64_t batch = 64;  // or kAutoBatch
   int64_t epochs = 300;
+  int64_t steps_per_epoch = 0;  // 0: as many as there are batches
+  int64_t max_steps = 0;        // 0: no limit
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   uint64_t seed = 1;

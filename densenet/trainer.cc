@@ -20,8 +20,7 @@ namespace densenet {
 namespace {
 
 std::string ScoreText(const Score& score) {
-  return fmt::format("loss {:.4f} error {:.2f}%", score.loss,
-                     score.error_percent);
+  return fmt::format("loss {:.4f} {}", score.loss, ErrorText(score));
 }
 
 // Drives a TrainingRun that is set up, saving as it goes.
@@ -40,9 +39,10 @@ class TrainingLoop {
                          .steps_per_epoch = run.steps_per_epoch()}),
         last_save_(absl::Now()) {}
 
-  // Until the last epoch is done or somebody stops it.
+  // Until the last epoch is done or somebody stops it. An epoch that
+  // --max-steps cuts short ends like a whole one.
   Status Run() {
-    while (!stopped_ && run_.progress().epoch < run_.config().epochs) {
+    while (!stopped_ && !test_) {
       RETURN_IF_ERROR(TrainEpoch());
       if (!stopped_) RETURN_IF_ERROR(EndEpoch());
     }
@@ -54,7 +54,10 @@ class TrainingLoop {
     ASSIGN_OR_RETURN(const std::optional<Evaluation> test,
                      run_.EvaluateTest(Watch(run_.progress().epoch)));
     stopped_ = !test.has_value();
-    if (test) test_ = test->score;
+    if (test) {
+      test_ = test->score;
+      ReportSkipped("test", *test);
+    }
     return OkStatus();
   }
 
@@ -68,6 +71,7 @@ class TrainingLoop {
       ASSIGN_OR_RETURN(const TrainingRun::StepResult step, run_.TrainStep());
       const TrainingProgress& progress = run_.progress();
       meter_.Step(progress, step.examples, step.seconds);
+      for (const Status& reason : step.skipped) NameSkipped(reason);
       if (hooks_.after_step) RETURN_IF_ERROR(hooks_.after_step(progress));
       if (hooks_.should_stop && hooks_.should_stop()) return SaveAndStop();
       const bool by_step = config.checkpoint_every > 0 &&
@@ -93,22 +97,27 @@ class TrainingLoop {
     metrics.seconds = run_.progress().seconds;
     metrics.images_per_second =
         static_cast<double>(run_.progress().examples) / metrics.seconds;
-    const bool last = metrics.epoch == config.epochs;
+    metrics.skipped = run_.progress().skipped;
+    named_ = 0;
+    const bool last = run_.all_steps_done();
     const bool evaluate = last || metrics.epoch % config.eval_every == 0;
     const bool validate = config.validation > 0;
     const absl::Time start = absl::Now();
+    std::optional<Score> final_test;
     if (evaluate && validate) {
       ASSIGN_OR_RETURN(const std::optional<Evaluation> validation,
                        run_.EvaluateValidation(Watch(metrics.epoch)));
       if (!validation) return SaveAndStop();
+      ReportSkipped("validation", *validation);
       metrics.validation = validation->score;
     }
     if (last || (evaluate && !validate)) {
       ASSIGN_OR_RETURN(const std::optional<Evaluation> test,
                        run_.EvaluateTest(Watch(metrics.epoch)));
       if (!test) return SaveAndStop();
+      ReportSkipped("test", *test);
       metrics.test = test->score;
-      if (last) test_ = test->score;
+      final_test = test->score;
     }
     meter_.EvaluationDone(absl::ToDoubleSeconds(absl::Now() - start));
     // The row before the checkpoint: a kill in between repeats the epoch's
@@ -124,7 +133,29 @@ class TrainingLoop {
       RETURN_IF_ERROR(checkpoints_.MarkBest(run_.progress().global_step));
     }
     Report(metrics, best);
+    if (last) test_ = final_test;
     return OkStatus();
+  }
+
+  // The first of an epoch for people, all of them into the log.
+  void NameSkipped(const Status& reason) {
+    constexpr int64_t kNamed = 10;
+    const std::string line =
+        fmt::format("skipped: {}", StdView(reason.message()));
+    if (named_++ < kNamed) {
+      console_.Line(line);
+    } else {
+      console_.Log(line);
+    }
+  }
+
+  void ReportSkipped(std::string_view split, const Evaluation& evaluation) {
+    if (evaluation.skipped.empty()) return;
+    for (const Status& reason : evaluation.skipped) NameSkipped(reason);
+    named_ = 0;
+    console_.Line(fmt::format(
+        "{} {} images could not be read and are left out of the {} evaluated",
+        evaluation.skipped.size(), split, evaluation.examples));
   }
 
   void Report(const EpochMetrics& m, bool best) {
@@ -136,6 +167,12 @@ class TrainingLoop {
                               best ? " (best)" : "", m.learning_rate,
                               m.images_per_second,
                               DurationText(absl::Seconds(m.seconds))));
+    if (m.skipped > 0) {
+      console_.Line(fmt::format(
+          "epoch {}: {} training images could not be read; others stood in for "
+          "them",
+          m.epoch, m.skipped));
+    }
   }
 
   // Shows how far an evaluation is, and ends it when the run shall stop.
@@ -167,6 +204,7 @@ class TrainingLoop {
   absl::Time last_save_;
   bool stopped_ = false;
   std::optional<Score> test_;
+  int64_t named_ = 0;  // skipped images of this epoch
 };
 
 Status CheckSameRun(const std::string& folder, const Json& then,
@@ -195,6 +233,11 @@ Status CheckContinues(const RunConfig& config, const Checkpoint& checkpoint) {
         "{}: the run is in epoch {}; --epochs {} cannot undo that",
         checkpoint.path(), p.epoch + (p.batch > 0 ? 1 : 0), config.epochs));
   }
+  if (config.max_steps > 0 && p.global_step > config.max_steps) {
+    return FailedPrecondition(fmt::format(
+        "{}: the run has done {} steps; --max-steps {} cannot undo that",
+        checkpoint.path(), p.global_step, config.max_steps));
+  }
   return OkStatus();
 }
 
@@ -212,13 +255,19 @@ void Describe(const TrainingRun& run, const std::string& folder,
       "data    {}: {} training, {}{} test images of {} x {} x {}{}", c.dataset,
       run.data().train().examples(), held_out, run.data().test().examples(),
       c.model.image_height, c.model.image_width, c.model.image_channels,
-      c.augment ? ", augmented" : ""));
+      c.augment == AugmentKind::kNone
+          ? ""
+          : fmt::format(", augmented ({})", Name(c.augment))));
+  for (const std::string& note : run.data().notes()) {
+    console.Line("note    " + note);
+  }
   console.Line(fmt::format(
-      "train   {} epochs of {} steps, batch {}, {}, rate {} ({}), weight decay "
-      "{}, seed {}",
-      c.epochs, run.steps_per_epoch(), c.batch, c.optimizer.name,
-      c.schedule.learning_rate, c.schedule.name, c.optimizer.weight_decay,
-      c.seed));
+      "train   {} epochs of {} steps{}, batch {}, {}, rate {} ({}), weight "
+      "decay {}, seed {}",
+      c.epochs, run.steps_per_epoch(),
+      c.max_steps > 0 ? fmt::format(" ({} in all)", run.total_steps()) : "",
+      c.batch, c.optimizer.name, c.schedule.learning_rate, c.schedule.name,
+      c.optimizer.weight_decay, c.seed));
   console.Line(fmt::format("machine cpu, {} threads, strategy {}",
                            run.threads(), Name(*c.strategy)));
   for (const std::string& choice : run.choices()) {
@@ -253,8 +302,9 @@ int64_t EpochsOf(const Json& run) {
 
 // Says how the run goes on, and makes the folder agree with the checkpoint.
 Status Resume(const CheckpointFolder::Opened& opened, const Json& then,
-              const RunConfig& config, const CheckpointFolder& checkpoints,
+              const TrainingRun& run, const CheckpointFolder& checkpoints,
               Console& console) {
+  const RunConfig& config = run.config();
   const TrainingProgress& p = opened.checkpoint.info().progress;
   for (const Status& damage : opened.damaged) {
     console.Line(fmt::format("warning: {}; set aside, using the one before it",
@@ -262,11 +312,14 @@ Status Resume(const CheckpointFolder::Opened& opened, const Json& then,
   }
   RETURN_IF_ERROR(checkpoints.SetAsideAfter(p.global_step));
   RETURN_IF_ERROR(checkpoints.MarkBest(p.best_step));
-  if (p.epoch == config.epochs) {
+  const bool cut_short =
+      run.all_steps_done() && p.batch != run.steps_per_epoch();
+  if (run.finished() || cut_short) {
     console.Line(fmt::format(
         "this run is finished ({} epochs, {} steps): evaluating it again. "
-        "More --epochs would continue it",
-        p.epoch, p.global_step));
+        "More --{} would continue it",
+        p.epoch, p.global_step,
+        p.epoch == config.epochs ? "epochs" : "max-steps"));
     return OkStatus();
   }
   console.Line(fmt::format("resuming at step {} (epoch {}) from {}",
@@ -286,6 +339,12 @@ Status Resume(const CheckpointFolder::Opened& opened, const Json& then,
         config.epochs, EpochsOf(then)));
   }
   return OkStatus();
+}
+
+// Of the last row of metrics.csv to be kept: the end of the last whole epoch.
+// The row of an epoch that was cut short is written again.
+int64_t LastRowStep(const TrainingRun& run) {
+  return run.progress().global_step - run.progress().batch;
 }
 
 TrainResult MakeResult(const TrainingRun& run, const TrainingLoop& loop,
@@ -343,17 +402,13 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
   RETURN_IF_ERROR(console.OpenLog(folder.log_path()));
   Describe(*run, folder.path(), console);
   if (newest) {
-    RETURN_IF_ERROR(
-        Resume(*newest, *then, run->config(), checkpoints, console));
+    RETURN_IF_ERROR(Resume(*newest, *then, *run, checkpoints, console));
   }
   RETURN_IF_ERROR(folder.WriteConfig(now));
-  ASSIGN_OR_RETURN(
-      MetricsCsv metrics,
-      MetricsCsv::Open(folder.metrics_path(), run->progress().global_step));
+  ASSIGN_OR_RETURN(MetricsCsv metrics,
+                   MetricsCsv::Open(folder.metrics_path(), LastRowStep(*run)));
   TrainingLoop loop(*run, checkpoints, metrics, now, hooks, console);
-  const Status status = run->progress().epoch == config.epochs
-                            ? loop.EvaluateAgain()
-                            : loop.Run();
+  const Status status = run->finished() ? loop.EvaluateAgain() : loop.Run();
   if (!status.ok()) {
     console.Log(fmt::format("failed: {}", StdView(status.message())));
     return status;

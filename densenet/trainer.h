@@ -6,10 +6,14 @@
 // uninterrupted one does.
 //
 //   epochs      every image once each, in an order of its own; the last batch
-//               of an epoch has what is left. Where the last block sees one
-//               pixel and that batch one image, batch norm would have a single
-//               value: such a batch is left out (it is another image each
-//               epoch).
+//               of an epoch has what is left (or is dropped or padded:
+//               --last-batch). Where the last block sees one pixel and that
+//               batch one image, batch norm would have a single value: such a
+//               batch is left out (it is another image each epoch). With
+//               --steps-per-epoch passes over the images and epochs are apart.
+//               --max-steps may cut the last epoch short.
+//   bad images  stop the run, or others drawn by seed, epoch and position stand
+//               in for them; evaluation leaves them out (--on-bad-data)
 //   evaluation  every --eval-every epochs and after the last, on the images
 //               held out or, without, on the test images
 //   best        the lowest error of those evaluations

@@ -2,10 +2,10 @@
 //
 // The images of a run: the training split without those held out, these, and
 // the test split, all normalized by the mean and deviation of the images that
-// are trained on.
+// are trained on, or by those given.
 //
-// Memory   both splits from the resource
-// Errors   those of LoadDataset and HoldOut
+// Memory   both splits from the resource; of images in files an index besides
+// Errors   those of OpenData and HoldOut
 // Threads  safe to read
 
 #ifndef DENSENET_DENSENET_TRAINING_DATA_H_
@@ -13,12 +13,14 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/memory_resource.h"
 #include "core/status.h"
 #include "densenet/checkpoint.h"
 #include "densenet/data/batch_source.h"
-#include "densenet/data/dataset.h"
+#include "densenet/data/example_store.h"
 #include "densenet/run_config.h"
 
 namespace densenet {
@@ -41,18 +43,28 @@ class TrainingData {
   // Of all three. Load takes config.batch, where it is kAutoBatch 1.
   void SetBatchSize(int64_t batch_size);
   const DataDescription& description() const { return description_; }
-  int64_t bytes() const;
+  // What the user should know of the files.
+  const std::vector<std::string>& notes() const { return notes_; }
+  // Held of the resource.
+  int64_t bytes() const { return bytes_; }
 
  private:
   TrainingData() = default;
+  Status Open(const RunConfig& config, MemoryResource& resource);
 
-  Dataset train_set_;
-  Dataset test_set_;
+  std::unique_ptr<ExampleStore> train_set_;
+  std::unique_ptr<ExampleStore> test_set_;
+  std::vector<std::string> notes_;
+  int64_t bytes_ = 0;
   std::optional<BatchSource> train_;
   std::optional<BatchSource> validation_;
   std::optional<BatchSource> test_;
   DataDescription description_;
 };
+
+// How a run feeds its images to the network, but for the order: what
+// evaluation, later and elsewhere, must do alike.
+BatchSource::Options EvaluationSourceOptions(const RunConfig& config);
 
 }  // namespace densenet
 

@@ -114,7 +114,9 @@ StatusOr<TrainingPlan> PlanTraining(const Context& ctx, const RunConfig& config,
                                     const TrainingSizes& sizes,
                                     ParameterStore& store, Strategy strategy,
                                     int64_t batch) {
-  const int64_t train_batch = std::min(batch, sizes.train_examples);
+  const int64_t train_batch = config.last_batch == LastBatch::kPad
+                                  ? batch
+                                  : std::min(batch, sizes.train_examples);
   const int64_t test_batch = std::min(batch, sizes.test_examples);
   const int64_t validation_batch = std::min(batch, sizes.validation_examples);
   TrainingPlan plan;
@@ -136,13 +138,14 @@ StatusOr<TrainingPlan> PlanTraining(const Context& ctx, const RunConfig& config,
   const int64_t image_elems = config.model.image_height *
                               config.model.image_width *
                               config.model.image_channels;
+  const auto input_bytes = [&](int64_t examples, int64_t workspace_bytes) {
+    return BatchLoader::PlannedBytes(examples, image_elems, workspace_bytes,
+                                     sizes.loader);
+  };
   plan.input_bytes =
-      BatchLoader::PlannedBytes(train_batch, image_elems, kTrainLoader) +
-      BatchLoader::PlannedBytes(test_batch, image_elems, kEvaluationLoader);
-  if (validation_batch > 0) {
-    plan.input_bytes += BatchLoader::PlannedBytes(validation_batch, image_elems,
-                                                  kEvaluationLoader);
-  }
+      std::max({input_bytes(train_batch, sizes.train_workspace_bytes),
+                input_bytes(validation_batch, sizes.validation_workspace_bytes),
+                input_bytes(test_batch, sizes.test_workspace_bytes)});
   return plan;
 }
 

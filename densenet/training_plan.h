@@ -25,10 +25,6 @@
 
 namespace densenet {
 
-// How a run prepares its batches.
-inline constexpr BatchLoader::Options kTrainLoader{};
-inline constexpr BatchLoader::Options kEvaluationLoader{.across_epochs = false};
-
 // What a plan depends on besides the configuration.
 struct TrainingSizes {
   int64_t train_examples = 0;
@@ -36,6 +32,11 @@ struct TrainingSizes {
   int64_t test_examples = 0;
   int64_t data_bytes = 0;
   int slots = 0;  // of the optimizer
+  // How batches are prepared, and what each worker needs for it.
+  BatchLoader::Options loader;
+  int64_t train_workspace_bytes = 0;
+  int64_t validation_workspace_bytes = 0;
+  int64_t test_workspace_bytes = 0;
 };
 
 struct TrainingPlan {
@@ -44,7 +45,7 @@ struct TrainingPlan {
   int64_t evaluation_arena_bytes = 0;
   int64_t parameter_bytes = 0;  // values, gradients, running statistics
   int64_t optimizer_bytes = 0;
-  int64_t input_bytes = 0;  // batches
+  int64_t input_bytes = 0;  // batches: training and evaluation take turns
   int64_t data_bytes = 0;   // the data set
 
   int64_t arena_bytes() const;

@@ -30,6 +30,11 @@ StatusOr<int64_t> StepsPerEpoch(const ModelConfig& model,
       static_cast<int64_t>(model.block_config.size()) - 1;
   const Extent extent = BlockExtent(model, last_block);
   const int64_t batches = source.batches();
+  if (batches == 0) {
+    return InvalidArgument(fmt::format(
+        "--last-batch drop: {} training images do not fill one batch",
+        source.examples()));
+  }
   const bool single_value =
       extent.height * extent.width * source.BatchExamples(batches - 1) == 1;
   if (!single_value) return batches;
@@ -83,7 +88,61 @@ TrainingSizes TrainingRun::Sizes() const {
   }
   sizes.data_bytes = data_->bytes();
   sizes.slots = optimizer_->slots();
+  sizes.loader = LoaderOptions(data_->train(), /*training=*/true);
+  sizes.train_workspace_bytes = data_->train().workspace_bytes();
+  sizes.test_workspace_bytes = data_->test().workspace_bytes();
+  if (const BatchSource* validation = data_->validation()) {
+    sizes.validation_workspace_bytes = validation->workspace_bytes();
+  }
   return sizes;
+}
+
+Status TrainingRun::CountSteps() {
+  // Random keys hold 32 bits of it.
+  constexpr int64_t kMaxPasses = (int64_t{1} << 32) - 2;
+  ASSIGN_OR_RETURN(pass_batches_, StepsPerEpoch(config_.model, data_->train()));
+  steps_per_epoch_ =
+      config_.steps_per_epoch > 0 ? config_.steps_per_epoch : pass_batches_;
+  total_steps_ = config_.epochs * steps_per_epoch_;
+  if (config_.max_steps > 0) {
+    total_steps_ = std::min(total_steps_, config_.max_steps);
+  }
+  if (total_steps_ / pass_batches_ > kMaxPasses) {
+    return InvalidArgument(fmt::format(
+        "--epochs {} of {} steps are {} passes over the training images, at "
+        "most {} are possible",
+        config_.epochs, steps_per_epoch_, total_steps_ / pass_batches_,
+        kMaxPasses));
+  }
+  return OkStatus();
+}
+
+bool TrainingRun::finished() const {
+  return progress_.epoch == config_.epochs ||
+         (all_steps_done() && progress_.batch == 0);
+}
+
+BatchLoader::Options TrainingRun::LoaderOptions(const BatchSource& source,
+                                                bool training) const {
+  BatchLoader::Options options;
+  options.ahead = config_.prefetch;
+  options.workers = config_.workers > 0 ? config_.workers
+                    : source.decodes()  ? threads()
+                                        : 1;
+  options.across_epochs = training;
+  options.batches = training ? pass_batches_ : 0;
+  return options;
+}
+
+StatusOr<BatchLoader*> TrainingRun::UseLoader(const BatchSource& source,
+                                              bool training) {
+  if (loader_ == nullptr || &loader_->source() != &source) {
+    loader_.reset();
+    ASSIGN_OR_RETURN(
+        loader_,
+        BatchLoader::Create(&source, LoaderOptions(source, training), memory_));
+  }
+  return loader_.get();
 }
 
 Status TrainingRun::Plan() {
@@ -95,8 +154,7 @@ Status TrainingRun::Plan() {
   const TrainingSizes sizes = Sizes();
   ASSIGN_OR_RETURN(choices_, ResolveAuto(*context_, sizes, *store_, config_));
   data_->SetBatchSize(config_.batch);
-  ASSIGN_OR_RETURN(steps_per_epoch_,
-                   StepsPerEpoch(config_.model, data_->train()));
+  RETURN_IF_ERROR(CountSteps());
   ASSIGN_OR_RETURN(plan_, PlanTraining(*context_, config_, sizes, *store_,
                                        *config_.strategy, config_.batch));
   RETURN_IF_ERROR(CheckBudget(*context_, config_, sizes, plan_, *store_));
@@ -120,17 +178,7 @@ Status TrainingRun::Allocate() {
   arena_.emplace(std::move(arena));
   train_network_->Bind(*arena_);
   evaluation_network_->Bind(*arena_);
-  ASSIGN_OR_RETURN(train_loader_,
-                   BatchLoader::Create(&data_->train(), kTrainLoader, memory_));
-  ASSIGN_OR_RETURN(
-      test_loader_,
-      BatchLoader::Create(&data_->test(), kEvaluationLoader, memory_));
-  if (const BatchSource* validation = data_->validation()) {
-    ASSIGN_OR_RETURN(
-        validation_loader_,
-        BatchLoader::Create(validation, kEvaluationLoader, memory_));
-  }
-  return OkStatus();
+  return UseLoader(data_->train(), /*training=*/true).status();
 }
 
 Status TrainingRun::Restore(const Checkpoint& checkpoint) {
@@ -144,8 +192,8 @@ Status TrainingRun::Restore(const Checkpoint& checkpoint) {
   }
   if (then != now) {
     return FailedPrecondition(fmt::format(
-        "{}: the run was trained on other images: their mean, deviation or "
-        "class names differ from those of the data now",
+        "{}: the run was trained on other images: their mean, deviation, "
+        "class names or files differ from those of the data now",
         checkpoint.path()));
   }
   RETURN_IF_ERROR(checkpoint.ReadAll(*store_, slot_names_));
@@ -156,7 +204,22 @@ Status TrainingRun::Restore(const Checkpoint& checkpoint) {
 StatusOr<TrainingRun::StepResult> TrainingRun::TrainStep() {
   const absl::Time start = absl::Now();
   const int64_t step = progress_.global_step;
-  const Batch batch = train_loader_->Get(progress_.epoch, progress_.batch);
+  // Passes over the images go on where the last epoch ended.
+  const int64_t batch_number =
+      progress_.epoch * steps_per_epoch_ + progress_.batch;
+  ASSIGN_OR_RETURN(BatchLoader * loader,
+                   UseLoader(data_->train(), /*training=*/true));
+  ASSIGN_OR_RETURN(
+      const Batch batch,
+      loader->Get(batch_number / pass_batches_, batch_number % pass_batches_));
+  StepResult done;
+  for (const BadExample& bad : batch.bad) done.skipped.push_back(bad.reason);
+  progress_.skipped += static_cast<int64_t>(batch.bad.size());
+  if (progress_.skipped > config_.max_bad) {
+    return TooManyBad(fmt::format("epoch {}", progress_.epoch + 1),
+                      progress_.skipped, config_.max_bad,
+                      batch.bad.back().reason);
+  }
   ASSIGN_OR_RETURN(
       const BatchResult result,
       train_network_->TrainStep(batch.images, Labels(batch), config_.seed,
@@ -172,13 +235,13 @@ StatusOr<TrainingRun::StepResult> TrainingRun::TrainStep() {
   optimizer_->Update(*context_, LearningRate(step), store_->values(),
                      store_->gradients(), slots);
 
-  StepResult done;
   done.examples = result.examples;
   done.seconds = absl::ToDoubleSeconds(absl::Now() - start);
   progress_.global_step = step + 1;
   ++progress_.batch;
   progress_.loss_sum += result.loss_sum;
   progress_.correct += result.correct;
+  progress_.correct_top5 += result.correct_top5;
   progress_.examples += result.examples;
   progress_.total_examples += result.examples;
   progress_.seconds += done.seconds;
@@ -187,16 +250,24 @@ StatusOr<TrainingRun::StepResult> TrainingRun::TrainStep() {
 }
 
 Score TrainingRun::train_score() const {
-  return MeanScore(progress_.loss_sum, progress_.correct, progress_.examples);
+  return MeanScore({.loss_sum = progress_.loss_sum,
+                    .correct = progress_.correct,
+                    .correct_top5 = progress_.correct_top5,
+                    .examples = progress_.examples},
+                   config_.model.classes);
 }
 
 bool TrainingRun::FinishEpoch(std::optional<double> error_percent) {
-  ++progress_.epoch;
-  progress_.batch = 0;
-  progress_.loss_sum = 0;
-  progress_.correct = 0;
-  progress_.examples = 0;
-  progress_.seconds = 0;
+  if (progress_.batch == steps_per_epoch_) {
+    ++progress_.epoch;
+    progress_.batch = 0;
+    progress_.loss_sum = 0;
+    progress_.correct = 0;
+    progress_.correct_top5 = 0;
+    progress_.examples = 0;
+    progress_.skipped = 0;
+    progress_.seconds = 0;
+  }
   if (!error_percent || !(*error_percent < progress_.best_error)) return false;
   progress_.best_error = *error_percent;
   progress_.best_step = progress_.global_step;
@@ -205,13 +276,19 @@ bool TrainingRun::FinishEpoch(std::optional<double> error_percent) {
 
 StatusOr<std::optional<Evaluation>> TrainingRun::EvaluateTest(
     const EvaluationProgress& progress) {
-  return Evaluate(*evaluation_network_, *test_loader_, progress);
+  return EvaluateSource(data_->test(), progress);
 }
 
 StatusOr<std::optional<Evaluation>> TrainingRun::EvaluateValidation(
     const EvaluationProgress& progress) {
-  CHECK(validation_loader_ != nullptr);
-  return Evaluate(*evaluation_network_, *validation_loader_, progress);
+  CHECK(data_->validation() != nullptr);
+  return EvaluateSource(*data_->validation(), progress);
+}
+
+StatusOr<std::optional<Evaluation>> TrainingRun::EvaluateSource(
+    const BatchSource& source, const EvaluationProgress& progress) {
+  ASSIGN_OR_RETURN(BatchLoader * loader, UseLoader(source, /*training=*/false));
+  return Evaluate(*evaluation_network_, *loader, progress, config_.max_bad);
 }
 
 Status TrainingRun::CheckFinite() const {

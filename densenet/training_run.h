@@ -49,6 +49,10 @@ class TrainingRun {
   // What "auto" was given for, what it stands for and why.
   const std::vector<std::string>& choices() const { return choices_; }
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
+  // Of the run: those of all epochs, or fewer with --max-steps.
+  int64_t total_steps() const { return total_steps_; }
+  // All steps are done and, where the last epoch is whole, it is finished.
+  bool finished() const;
   int64_t measured_peak_bytes() const { return memory_.stats().peak_bytes; }
   int threads() const { return context_->threads().threads(); }
 
@@ -59,17 +63,23 @@ class TrainingRun {
   struct StepResult {
     int64_t examples = 0;
     double seconds = 0;
+    // Images that could not be read, and why.
+    std::vector<Status> skipped;
   };
   // The next step of the current epoch.
   StatusOr<StepResult> TrainStep();
-  bool epoch_is_over() const { return progress_.batch == steps_per_epoch_; }
+  bool all_steps_done() const { return progress_.global_step >= total_steps_; }
+  bool epoch_is_over() const {
+    return progress_.batch == steps_per_epoch_ || all_steps_done();
+  }
   // The rate of step `step`, 0 for the first.
   float LearningRate(int64_t step) const {
-    return schedule_->AtStep(step, config_.epochs * steps_per_epoch_);
+    return schedule_->AtStep(step, total_steps_);
   }
   Score train_score() const;
-  // Moves on to the next epoch, noting `error_percent` of the evaluation, if
-  // there was one. True when that is the best so far.
+  // Moves on to the next epoch, unless this one was cut short, noting
+  // `error_percent` of the evaluation, if there was one. True when that is the
+  // best so far.
   bool FinishEpoch(std::optional<double> error_percent);
 
   StatusOr<std::optional<Evaluation>> EvaluateTest(
@@ -90,6 +100,13 @@ class TrainingRun {
   Status Plan();
   TrainingSizes Sizes() const;
   Status Allocate();
+  Status CountSteps();
+  BatchLoader::Options LoaderOptions(const BatchSource& source,
+                                     bool training) const;
+  // The loader of `source`, in place of that of another.
+  StatusOr<BatchLoader*> UseLoader(const BatchSource& source, bool training);
+  StatusOr<std::optional<Evaluation>> EvaluateSource(
+      const BatchSource& source, const EvaluationProgress& progress);
   Status CheckFinite() const;
 
   RunConfig config_;
@@ -106,14 +123,16 @@ class TrainingRun {
   std::unique_ptr<Network> evaluation_network_;
   TrainingPlan plan_;
   std::optional<Arena> arena_;
-  std::unique_ptr<BatchLoader> train_loader_;
-  std::unique_ptr<BatchLoader> validation_loader_;
-  std::unique_ptr<BatchLoader> test_loader_;
+  // One at a time: training and evaluation take turns. A batch depends on
+  // nothing that came before it, so nothing is lost.
+  std::unique_ptr<BatchLoader> loader_;
+  int64_t pass_batches_ = 0;  // of a pass over the training images
   int64_t steps_per_epoch_ = 0;
+  int64_t total_steps_ = 0;
   TrainingProgress progress_;
 };
 
-// Batches of an epoch of which batch norm can take statistics (see trainer.h).
+// Batches of a pass of which batch norm can take statistics (see trainer.h).
 // Errors  InvalidArgument  none
 StatusOr<int64_t> StepsPerEpoch(const ModelConfig& model,
                                 const BatchSource& source);

@@ -46,68 +46,90 @@ int ExifOrientation(std::string_view tiff) {
   return 1;
 }
 
+Turn TurnOf(int orientation) {
+  constexpr Turn kTurns[] = {
+      {false, false, false},  // 1
+      {false, false, true},   // 2: mirrored
+      {false, true, true},    // 3: by 180 degrees
+      {false, true, false},   // 4
+      {true, false, false},   // 5
+      {true, false, true},    // 6: by 90 degrees clockwise
+      {true, true, true},     // 7
+      {true, true, false},    // 8: by 90 degrees counter-clockwise
+  };
+  return kTurns[orientation - 1];
+}
+
+void TurnPixels(const uint8_t* stored, int64_t height, int64_t width, Turn turn,
+                uint8_t* shown) {
+  const int64_t shown_height = turn.transpose ? width : height;
+  const int64_t shown_width = turn.transpose ? height : width;
+  for (int64_t y = 0; y < shown_height; ++y) {
+    for (int64_t x = 0; x < shown_width; ++x, shown += 3) {
+      int64_t row = turn.flip_y ? shown_height - 1 - y : y;
+      int64_t column = turn.flip_x ? shown_width - 1 - x : x;
+      if (turn.transpose) std::swap(row, column);
+      const uint8_t* in = stored + 3 * (row * width + column);
+      std::copy(in, in + 3, shown);
+    }
+  }
+}
+
+Status Decode(std::string_view bytes, std::string_view name, RowSink& sink) {
+  if (bytes.starts_with("\xff\xd8\xff")) return DecodeJpeg(bytes, name, sink);
+  if (bytes.starts_with("\x89PNG\r\n\x1a\n")) {
+    return DecodePng(bytes, name, sink);
+  }
+  return InvalidArgument(
+      fmt::format("{}: {}, expected a JPEG or PNG image", name,
+                  bytes.empty()               ? "an empty file"
+                  : bytes.starts_with("GIF8") ? "a GIF image"
+                  : bytes.starts_with("RIFF") ? "a RIFF (WebP?) file"
+                  : bytes.starts_with("BM")   ? "a BMP image"
+                                              : "an unknown format"));
+}
+
 }  // namespace image_codecs
 
 namespace {
 
-// How the shown image is found in the stored one, by EXIF orientation: the
-// stored axes are swapped first, then those of the result run backwards.
-struct Turn {
-  bool transpose;
-  bool flip_y;
-  bool flip_x;
-};
-constexpr Turn kTurns[] = {
-    {false, false, false},  // 1
-    {false, false, true},   // 2: mirrored
-    {false, true, true},    // 3: by 180 degrees
-    {false, true, false},   // 4
-    {true, false, false},   // 5
-    {true, false, true},    // 6: by 90 degrees clockwise
-    {true, true, true},     // 7
-    {true, true, false},    // 8: by 90 degrees counter-clockwise
-};
-
-Image Turned(Image stored, int orientation) {
-  if (orientation == 1) return stored;
-  const Turn turn = kTurns[orientation - 1];
-  Image shown{.height = turn.transpose ? stored.width : stored.height,
-              .width = turn.transpose ? stored.height : stored.width,
-              .pixels = std::vector<uint8_t>(stored.pixels.size())};
-  uint8_t* out = shown.pixels.data();
-  for (int64_t y = 0; y < shown.height; ++y) {
-    for (int64_t x = 0; x < shown.width; ++x, out += 3) {
-      int64_t row = turn.flip_y ? shown.height - 1 - y : y;
-      int64_t column = turn.flip_x ? shown.width - 1 - x : x;
-      if (turn.transpose) std::swap(row, column);
-      const uint8_t* in =
-          stored.pixels.data() + 3 * (row * stored.width + column);
-      std::copy(in, in + 3, out);
-    }
+// Keeps everything.
+class WholeImage final : public image_codecs::RowSink {
+ public:
+  StatusOr<image_codecs::RowRange> Begin(
+      const image_codecs::StoredSize& size) override {
+    image_.height = size.height;
+    image_.width = size.width;
+    orientation_ = size.orientation;
+    image_.pixels.resize(static_cast<size_t>(size.height * size.width * 3));
+    return image_codecs::RowRange{0, size.height};
   }
-  return shown;
-}
+  void Row(int64_t y, const uint8_t* rgb) override {
+    std::copy(rgb, rgb + image_.width * 3,
+              image_.pixels.begin() + y * image_.width * 3);
+  }
+  Image Shown() && {
+    if (orientation_ == 1) return std::move(image_);
+    const image_codecs::Turn turn = image_codecs::TurnOf(orientation_);
+    Image shown{.height = turn.transpose ? image_.width : image_.height,
+                .width = turn.transpose ? image_.height : image_.width,
+                .pixels = std::vector<uint8_t>(image_.pixels.size())};
+    image_codecs::TurnPixels(image_.pixels.data(), image_.height, image_.width,
+                             turn, shown.pixels.data());
+    return shown;
+  }
+
+ private:
+  Image image_;
+  int orientation_ = 1;
+};
 
 }  // namespace
 
 StatusOr<Image> DecodeImage(std::string_view bytes, std::string_view name) {
-  StatusOr<image_codecs::Stored> stored = [&] {
-    if (bytes.starts_with("\xff\xd8\xff")) {
-      return image_codecs::DecodeJpeg(bytes, name);
-    }
-    if (bytes.starts_with("\x89PNG\r\n\x1a\n")) {
-      return image_codecs::DecodePng(bytes, name);
-    }
-    return StatusOr<image_codecs::Stored>(InvalidArgument(
-        fmt::format("{}: {}, expected a JPEG or PNG image", name,
-                    bytes.empty()               ? "an empty file"
-                    : bytes.starts_with("GIF8") ? "a GIF image"
-                    : bytes.starts_with("RIFF") ? "a RIFF (WebP?) file"
-                    : bytes.starts_with("BM")   ? "a BMP image"
-                                                : "an unknown format")));
-  }();
-  RETURN_IF_ERROR(stored.status());
-  return Turned(std::move(stored->image), stored->orientation);
+  WholeImage image;
+  RETURN_IF_ERROR(image_codecs::Decode(bytes, name, image));
+  return std::move(image).Shown();
 }
 
 StatusOr<Image> ReadImage(const std::string& path) {

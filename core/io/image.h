@@ -5,8 +5,9 @@
 //
 // Shapes    pixels (H, W, 3): red, green, blue
 // Types     uint8; 16-bit PNGs are rounded to 8
-// Memory    the pixels; 4 bytes a pixel more while a PNG is decoded, another
-//           3 while an image is turned
+// Memory    the pixels; beside them while it is decoded 6 bytes a pixel for a
+//           progressive JPEG and 4 for an interlaced PNG, and 3 while an image
+//           is turned
 // Errors    InvalidArgument  neither JPEG nor PNG; more than 2^28 pixels
 //           DataLoss         cut or damaged
 //           Messages begin with the name that the caller gives.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <vector>
 
 // After <cstdio>: they use FILE without declaring it.
 #include <jerror.h>
@@ -20,6 +21,7 @@ namespace {
 struct Decoder {
   jpeg_decompress_struct jpeg;
   jpeg_error_mgr errors;
+  jpeg_progress_mgr progress;
   std::jmp_buf mark;
   char message[JMSG_LENGTH_MAX];
   bool damaged;
@@ -77,21 +79,52 @@ void CmykRowToRgb(const unsigned char* cmyk, int64_t width, bool inverted,
   }
 }
 
-// `cmyk_row` has 4 bytes a pixel.
-bool ReadPixels(Decoder* self, unsigned char* pixels, unsigned char* cmyk_row) {
+// A file of a few kB can ask for thousands of passes over all its pixels; no
+// encoder writes a hundred.
+constexpr int kMaxScans = 200;
+
+void OnProgress(j_common_ptr common) {
+  auto* jpeg = reinterpret_cast<j_decompress_ptr>(common);
+  if (jpeg->input_scan_number <= kMaxScans) return;
+  Decoder* self = Self(common);
+  std::snprintf(self->message, sizeof(self->message), "more than %d scans",
+                kMaxScans);
+  std::longjmp(self->mark, 1);
+}
+
+// Passes over the rows up to `row`: their data is looked at, but they are not
+// made into pixels.
+void SkipTo(jpeg_decompress_struct& jpeg, int64_t row) {
+  if (row > jpeg.output_scanline) {
+    jpeg_skip_scanlines(&jpeg,
+                        static_cast<JDIMENSION>(row) - jpeg.output_scanline);
+  }
+}
+
+// `rgb_row` has 3, `cmyk_row` 4 bytes a pixel.
+bool ReadPixels(Decoder* self, RowRange wanted, unsigned char* rgb_row,
+                unsigned char* cmyk_row, RowSink& sink) {
   jpeg_decompress_struct& jpeg = self->jpeg;
   if (setjmp(self->mark) != 0) return false;
   jpeg_start_decompress(&jpeg);
-  const int64_t row_bytes = int64_t{jpeg.output_width} * 3;
   const bool cmyk = jpeg.out_color_space == JCS_CMYK;
-  while (jpeg.output_scanline < jpeg.output_height) {
-    unsigned char* row = pixels + jpeg.output_scanline * row_bytes;
-    JSAMPROW target = cmyk ? cmyk_row : row;
+  SkipTo(jpeg, wanted.begin);
+  while (jpeg.output_scanline < wanted.end) {
+    const int64_t y = jpeg.output_scanline;
+    JSAMPROW target = cmyk ? cmyk_row : rgb_row;
     jpeg_read_scanlines(&jpeg, &target, 1);
     if (cmyk) {
       CmykRowToRgb(cmyk_row, jpeg.output_width, jpeg.saw_Adobe_marker != FALSE,
-                   row);
+                   rgb_row);
     }
+    sink.Row(y, rgb_row);
+  }
+  // A skip that reaches the end does not look at the data before it: the last
+  // row is read.
+  if (jpeg.output_scanline < jpeg.output_height) {
+    SkipTo(jpeg, jpeg.output_height - 1);
+    JSAMPROW target = cmyk ? cmyk_row : rgb_row;
+    jpeg_read_scanlines(&jpeg, &target, 1);
   }
   jpeg_finish_decompress(&jpeg);
   return true;
@@ -110,8 +143,8 @@ int Orientation(const jpeg_decompress_struct& jpeg) {
   return 1;
 }
 
-StatusOr<Stored> Decode(Decoder* self, std::string_view bytes,
-                        std::string_view name) {
+Status DecodeRows(Decoder* self, std::string_view bytes, std::string_view name,
+                  RowSink& sink) {
   const auto damaged = [&] {
     return DataLoss(fmt::format("{}: damaged JPEG: {}", name, self->message));
   };
@@ -120,35 +153,33 @@ StatusOr<Stored> Decode(Decoder* self, std::string_view bytes,
                   bytes.size())) {
     return damaged();
   }
-  Stored stored;
-  stored.orientation = Orientation(jpeg);
-  stored.image.height = jpeg.image_height;
-  stored.image.width = jpeg.image_width;
-  const int64_t count = stored.image.height * stored.image.width;
-  if (count > kMaxPixels) {
-    return TooLarge(name, stored.image.height, stored.image.width);
+  const StoredSize size{jpeg.image_height, jpeg.image_width, Orientation(jpeg)};
+  if (size.height * size.width > kMaxPixels) {
+    return TooLarge(name, size.height, size.width);
   }
-  stored.image.pixels.resize(static_cast<size_t>(count * 3));
-  std::vector<unsigned char> cmyk_row(
-      jpeg.out_color_space == JCS_CMYK
-          ? static_cast<size_t>(stored.image.width * 4)
-          : 0);
-  if (!ReadPixels(self, stored.image.pixels.data(), cmyk_row.data()) ||
+  ASSIGN_OR_RETURN(const RowRange wanted, sink.Begin(size));
+  const bool cmyk = jpeg.out_color_space == JCS_CMYK;
+  std::vector<unsigned char> row(static_cast<size_t>(size.width * 3));
+  std::vector<unsigned char> cmyk_row(cmyk ? static_cast<size_t>(size.width * 4)
+                                           : 0);
+  if (!ReadPixels(self, wanted, row.data(), cmyk_row.data(), sink) ||
       self->damaged) {
     return damaged();
   }
-  return stored;
+  return OkStatus();
 }
 
 }  // namespace
 
-StatusOr<Stored> DecodeJpeg(std::string_view bytes, std::string_view name) {
+Status DecodeJpeg(std::string_view bytes, std::string_view name,
+                  RowSink& sink) {
   Decoder decoder;
   std::memset(&decoder, 0, sizeof(decoder));
   decoder.jpeg.err = jpeg_std_error(&decoder.errors);
   decoder.errors.error_exit = OnError;
   decoder.errors.emit_message = OnMessage;
   decoder.errors.output_message = Discard;
+  decoder.progress.progress_monitor = OnProgress;
   // It can fail for want of memory alone, and then has nothing to free.
   if (setjmp(decoder.mark) != 0) {
     return ResourceExhausted(fmt::format("{}: {}", name, decoder.message));
@@ -156,9 +187,10 @@ StatusOr<Stored> DecodeJpeg(std::string_view bytes, std::string_view name) {
   // OnError finds the decoder here, also while it is being created.
   decoder.jpeg.client_data = &decoder;
   jpeg_create_decompress(&decoder.jpeg);
-  StatusOr<Stored> stored = Decode(&decoder, bytes, name);
+  decoder.jpeg.progress = &decoder.progress;
+  const Status status = DecodeRows(&decoder, bytes, name, sink);
   jpeg_destroy_decompress(&decoder.jpeg);
-  return stored;
+  return status;
 }
 
 }  // namespace densenet::image_codecs

@@ -58,7 +58,34 @@ bool ReadHeader(Decoder* self) {
   return true;
 }
 
-bool ReadPixels(Decoder* self, png_bytepp rows) {
+// Over white, as stored: without a detour through linear light.
+void BlendOverWhite(const uint8_t* rgba, int64_t width, uint8_t* rgb) {
+  for (int64_t x = 0; x < width; ++x, rgba += 4, rgb += 3) {
+    const int alpha = rgba[3];
+    for (int c = 0; c < 3; ++c) {
+      const int sum = rgba[c] * alpha + 255 * (255 - alpha);
+      rgb[c] = static_cast<uint8_t>((sum + 127) / 255);
+    }
+  }
+}
+
+// One row at a time; `rgba` has room for a row.
+bool ReadRows(Decoder* self, int64_t height, int64_t width, RowRange wanted,
+              uint8_t* rgba, uint8_t* rgb, RowSink& sink) {
+  png_structp png = self->png;
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  for (int64_t y = 0; y < height; ++y) {
+    png_read_row(png, rgba, nullptr);
+    if (y < wanted.begin || y >= wanted.end) continue;
+    BlendOverWhite(rgba, width, rgb);
+    sink.Row(y, rgb);
+  }
+  png_read_end(png, self->info);
+  return true;
+}
+
+// All at once, as interlacing asks for.
+bool ReadWhole(Decoder* self, png_bytepp rows) {
   png_structp png = self->png;
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_read_image(png, rows);
@@ -66,53 +93,67 @@ bool ReadPixels(Decoder* self, png_bytepp rows) {
   return true;
 }
 
-// Over white, as stored: without a detour through linear light.
-void BlendOverWhite(const std::vector<uint8_t>& rgba,
-                    std::vector<uint8_t>* rgb) {
-  const size_t count = rgba.size() / 4;
-  rgb->resize(3 * count);
-  for (size_t i = 0; i < count; ++i) {
-    const int alpha = rgba[4 * i + 3];
-    for (size_t c = 0; c < 3; ++c) {
-      const int sum = rgba[4 * i + c] * alpha + 255 * (255 - alpha);
-      (*rgb)[3 * i + c] = static_cast<uint8_t>((sum + 127) / 255);
-    }
+bool ReadInterlaced(Decoder* self, const StoredSize& size, RowRange wanted,
+                    uint8_t* rgb, RowSink& sink) {
+  const int64_t row_bytes = size.width * 4;
+  std::vector<uint8_t> rgba(static_cast<size_t>(size.height * row_bytes));
+  std::vector<png_bytep> rows;
+  for (int64_t y = 0; y < size.height; ++y) {
+    rows.push_back(rgba.data() + y * row_bytes);
   }
+  if (!ReadWhole(self, rows.data())) return false;
+  for (int64_t y = wanted.begin; y < wanted.end; ++y) {
+    BlendOverWhite(rows[static_cast<size_t>(y)], size.width, rgb);
+    sink.Row(y, rgb);
+  }
+  return true;
 }
 
-int Orientation(png_structp png, png_infop info) {
-  png_uint_32 size = 0;
-  png_bytep exif = nullptr;
-  if (png_get_eXIf_1(png, info, &size, &exif) == 0) return 1;
-  return ExifOrientation({reinterpret_cast<const char*>(exif), size});
+// Of the eXIf chunk, which may also stand behind the pixels.
+int Orientation(std::string_view png) {
+  constexpr size_t kSignatureBytes = 8;
+  constexpr size_t kFrameBytes = 12;  // length, type and CRC of a chunk
+  size_t at = kSignatureBytes;
+  while (at + kFrameBytes <= png.size()) {
+    const auto* p = reinterpret_cast<png_const_bytep>(png.data() + at);
+    const size_t length = png_get_uint_32(p);
+    if (length > png.size() - at - kFrameBytes) return 1;
+    if (png.substr(at + 4, 4) == "eXIf") {
+      return ExifOrientation(png.substr(at + 8, length));
+    }
+    at += kFrameBytes + length;
+  }
+  return 1;
 }
 
-StatusOr<Stored> Decode(Decoder* self, std::string_view name) {
+Status DecodeRows(Decoder* self, std::string_view bytes, std::string_view name,
+                  RowSink& sink) {
   const auto damaged = [&] {
     return DataLoss(fmt::format("{}: damaged PNG: {}", name, self->message));
   };
   if (!ReadHeader(self)) return damaged();
-  Stored stored;
-  stored.image.height = png_get_image_height(self->png, self->info);
-  stored.image.width = png_get_image_width(self->png, self->info);
-  const int64_t count = stored.image.height * stored.image.width;
-  if (count > kMaxPixels) {
-    return TooLarge(name, stored.image.height, stored.image.width);
+  const StoredSize size{png_get_image_height(self->png, self->info),
+                        png_get_image_width(self->png, self->info),
+                        Orientation(bytes)};
+  if (size.height * size.width > kMaxPixels) {
+    return TooLarge(name, size.height, size.width);
   }
-  std::vector<uint8_t> rgba(static_cast<size_t>(count * 4));
-  std::vector<png_bytep> rows;
-  for (int64_t y = 0; y < stored.image.height; ++y) {
-    rows.push_back(rgba.data() + y * stored.image.width * 4);
+  ASSIGN_OR_RETURN(const RowRange wanted, sink.Begin(size));
+  std::vector<uint8_t> rgb(static_cast<size_t>(size.width * 3));
+  if (png_get_interlace_type(self->png, self->info) != PNG_INTERLACE_NONE) {
+    return ReadInterlaced(self, size, wanted, rgb.data(), sink) ? OkStatus()
+                                                                : damaged();
   }
-  if (!ReadPixels(self, rows.data())) return damaged();
-  stored.orientation = Orientation(self->png, self->info);
-  BlendOverWhite(rgba, &stored.image.pixels);
-  return stored;
+  std::vector<uint8_t> rgba(static_cast<size_t>(size.width * 4));
+  return ReadRows(self, size.height, size.width, wanted, rgba.data(),
+                  rgb.data(), sink)
+             ? OkStatus()
+             : damaged();
 }
 
 }  // namespace
 
-StatusOr<Stored> DecodePng(std::string_view bytes, std::string_view name) {
+Status DecodePng(std::string_view bytes, std::string_view name, RowSink& sink) {
   Decoder decoder = {.png = nullptr,
                      .info = nullptr,
                      .bytes = bytes.data(),
@@ -123,12 +164,12 @@ StatusOr<Stored> DecodePng(std::string_view bytes, std::string_view name) {
   if (decoder.png != nullptr) {
     decoder.info = png_create_info_struct(decoder.png);
   }
-  StatusOr<Stored> stored =
-      decoder.info != nullptr ? Decode(&decoder, name)
-                              : StatusOr<Stored>(ResourceExhausted(fmt::format(
-                                    "{}: libpng has no memory", name)));
+  const Status status =
+      decoder.info != nullptr
+          ? DecodeRows(&decoder, bytes, name, sink)
+          : ResourceExhausted(fmt::format("{}: libpng has no memory", name));
   png_destroy_read_struct(&decoder.png, &decoder.info, nullptr);
-  return stored;
+  return status;
 }
 
 }  // namespace densenet::image_codecs

@@ -1,97 +1,130 @@
 #include "core/io/image_resize.h"
 
 #include <fmt/format.h>
+#include <glog/logging.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 namespace densenet {
 namespace {
 
 constexpr int64_t kChannels = 3;
 constexpr int kWeightBits = 22;  // 8 bits of pixel and a sign beside it
+constexpr int32_t kHalf = 1 << (kWeightBits - 1);
 constexpr int64_t kMaxPixels = int64_t{1} << 28;
-
-// The input pixels that one output pixel is the weighted sum of.
-struct Window {
-  int64_t begin;
-  std::vector<int32_t> weights;  // sum about 2^kWeightBits
-};
-
-std::vector<Window> Windows(int64_t in, int64_t out) {
-  const double scale = static_cast<double>(in) / static_cast<double>(out);
-  const double radius = std::max(scale, 1.0);
-  std::vector<Window> windows;
-  std::vector<double> weights;
-  for (int64_t i = 0; i < out; ++i) {
-    const double center = (static_cast<double>(i) + 0.5) * scale;
-    const auto begin =
-        std::max<int64_t>(static_cast<int64_t>(center - radius + 0.5), 0);
-    const auto end =
-        std::min<int64_t>(static_cast<int64_t>(center + radius + 0.5), in);
-    weights.clear();
-    double sum = 0;
-    for (int64_t x = begin; x < end; ++x) {
-      const double distance =
-          std::abs((static_cast<double>(x) - center + 0.5) / radius);
-      weights.push_back(std::max(1.0 - distance, 0.0));
-      sum += weights.back();
-    }
-    Window window{.begin = begin, .weights = {}};
-    for (double weight : weights) {
-      window.weights.push_back(
-          static_cast<int32_t>(weight / sum * (1 << kWeightBits) + 0.5));
-    }
-    windows.push_back(std::move(window));
-  }
-  return windows;
-}
 
 uint8_t Round(int32_t sum) {
   return static_cast<uint8_t>(std::clamp(sum >> kWeightBits, 0, 255));
 }
 
-constexpr int32_t kHalf = 1 << (kWeightBits - 1);
-
-Image ResizeRows(const Image& image, int64_t width) {
-  Image out{.height = image.height, .width = width, .pixels = {}};
-  out.pixels.resize(image.height * width * kChannels);
-  const std::vector<Window> windows = Windows(image.width, width);
-  uint8_t* p = out.pixels.data();
-  for (int64_t y = 0; y < image.height; ++y) {
-    const uint8_t* row = image.pixels.data() + y * image.width * kChannels;
-    for (const Window& window : windows) {
-      int32_t sums[kChannels] = {kHalf, kHalf, kHalf};
-      const uint8_t* in = row + window.begin * kChannels;
-      for (int32_t weight : window.weights) {
-        for (int32_t& sum : sums) sum += weight * *in++;
-      }
-      for (int32_t sum : sums) *p++ = Round(sum);
-    }
+// `channels` known to the compiler where it is one that images have.
+template <int64_t kFixed>
+void WeighRow(const uint8_t* in, const int32_t* weights, int64_t count,
+              int64_t channels, uint8_t* out) {
+  const int64_t n = kFixed > 0 ? kFixed : channels;
+  for (int64_t c = 0; c < n; ++c) {
+    int32_t sum = kHalf;
+    for (int64_t i = 0; i < count; ++i) sum += weights[i] * in[i * n + c];
+    out[c] = Round(sum);
   }
-  return out;
-}
-
-Image ResizeColumns(const Image& image, int64_t height) {
-  const int64_t row_bytes = image.width * kChannels;
-  Image out{.height = height, .width = image.width, .pixels = {}};
-  out.pixels.resize(height * row_bytes);
-  std::vector<int32_t> sums(row_bytes);
-  uint8_t* p = out.pixels.data();
-  for (const Window& window : Windows(image.height, height)) {
-    std::fill(sums.begin(), sums.end(), kHalf);
-    const uint8_t* in = image.pixels.data() + window.begin * row_bytes;
-    for (int32_t weight : window.weights) {
-      for (int32_t& sum : sums) sum += weight * *in++;
-    }
-    for (int32_t sum : sums) *p++ = Round(sum);
-  }
-  return out;
 }
 
 }  // namespace
+
+void RowResizer::MakeWindows(const ResizeAxis& axis, Axis* made) {
+  made->windows.clear();
+  made->weights.clear();
+  made->longest = 0;
+  const double scale =
+      static_cast<double>(axis.length) / static_cast<double>(axis.scaled);
+  const double radius = std::max(scale, 1.0);
+  for (int64_t i = axis.out_begin; i < axis.out_begin + axis.out; ++i) {
+    const double center = (static_cast<double>(i) + 0.5) * scale;
+    auto begin =
+        std::max<int64_t>(static_cast<int64_t>(center - radius + 0.5), 0);
+    auto end = std::min<int64_t>(static_cast<int64_t>(center + radius + 0.5),
+                                 axis.length);
+    const auto weight = [&](int64_t x) {
+      const double distance =
+          std::abs((static_cast<double>(x) - center + 0.5) / radius);
+      return std::max(1.0 - distance, 0.0);
+    };
+    double sum = 0;
+    for (int64_t x = begin; x < end; ++x) sum += weight(x);
+    const auto fixed = [&](int64_t x) {
+      return static_cast<int32_t>(weight(x) / sum * (1 << kWeightBits) + 0.5);
+    };
+    // Pixels at the rim that count for nothing.
+    while (end - begin > 1 && fixed(end - 1) == 0) --end;
+    while (end - begin > 1 && fixed(begin) == 0) ++begin;
+    made->windows.push_back({axis.begin + begin, end - begin,
+                             static_cast<int64_t>(made->weights.size())});
+    for (int64_t x = begin; x < end; ++x) made->weights.push_back(fixed(x));
+    made->longest = std::max(made->longest, end - begin);
+  }
+}
+
+void RowResizer::Reset(const ResizeAxis& rows, const ResizeAxis& columns,
+                       int64_t channels) {
+  for (const ResizeAxis& axis : {rows, columns}) {
+    CHECK(axis.begin >= 0 && axis.length > 0 && axis.scaled > 0 &&
+          axis.out_begin >= 0 && axis.out > 0 &&
+          axis.out_begin + axis.out <= axis.scaled);
+  }
+  CHECK_GE(channels, 1);
+  MakeWindows(rows, &rows_);
+  MakeWindows(columns, &columns_);
+  channels_ = channels;
+  row_bytes_ = columns.out * channels;
+  first_row_ = rows_.windows.front().begin;
+  end_row_ = rows_.windows.back().begin + rows_.windows.back().count;
+  next_out_ = 0;
+  kept_.resize(static_cast<size_t>(rows_.longest * row_bytes_));
+  sums_.resize(static_cast<size_t>(row_bytes_));
+}
+
+void RowResizer::ResizeRow(const uint8_t* row, uint8_t* out) const {
+  for (const Window& window : columns_.windows) {
+    const uint8_t* in = row + window.begin * channels_;
+    const int32_t* weights = columns_.weights.data() + window.weights;
+    if (channels_ == kChannels) {
+      WeighRow<kChannels>(in, weights, window.count, channels_, out);
+    } else {
+      WeighRow<0>(in, weights, window.count, channels_, out);
+    }
+    out += channels_;
+  }
+}
+
+void RowResizer::CombineRows(const Window& window, uint8_t* out) {
+  const int32_t* weights = rows_.weights.data() + window.weights;
+  if (window.count == 1) {  // its weight is 1
+    const uint8_t* in = KeptRow(window.begin);
+    std::copy(in, in + row_bytes_, out);
+    return;
+  }
+  std::fill(sums_.begin(), sums_.end(), kHalf);
+  int32_t* sums = sums_.data();
+  for (int64_t i = 0; i < window.count; ++i) {
+    const uint8_t* in = KeptRow(window.begin + i);
+    const int32_t weight = weights[i];
+    for (int64_t x = 0; x < row_bytes_; ++x) sums[x] += weight * in[x];
+  }
+  for (int64_t x = 0; x < row_bytes_; ++x) out[x] = Round(sums[x]);
+}
+
+void RowResizer::Add(int64_t y, const uint8_t* row, uint8_t* out) {
+  DCHECK(first_row_ <= y && y < end_row_);
+  ResizeRow(row, KeptRow(y));
+  while (next_out_ < rows_.windows.size()) {
+    const Window& window = rows_.windows[next_out_];
+    if (window.begin + window.count > y + 1) return;
+    CombineRows(window, out + static_cast<int64_t>(next_out_) * row_bytes_);
+    ++next_out_;
+  }
+}
 
 StatusOr<Image> ResizeBilinear(const Image& image, int64_t height,
                                int64_t width) {
@@ -103,10 +136,16 @@ StatusOr<Image> ResizeBilinear(const Image& image, int64_t height,
                     image.height, image.width, height, width, kMaxPixels));
   }
   if (width == image.width && height == image.height) return image;
-  if (width == image.width) return ResizeColumns(image, height);
-  Image rows = ResizeRows(image, width);
-  if (height == image.height) return rows;
-  return ResizeColumns(rows, height);
+  Image out{.height = height, .width = width, .pixels = {}};
+  out.pixels.resize(static_cast<size_t>(height * width * kChannels));
+  RowResizer resizer;
+  resizer.Reset({0, image.height, height, 0, height},
+                {0, image.width, width, 0, width}, kChannels);
+  for (int64_t y = resizer.first_row(); y < resizer.end_row(); ++y) {
+    resizer.Add(y, image.pixels.data() + y * image.width * kChannels,
+                out.pixels.data());
+  }
+  return out;
 }
 
 StatusOr<Image> CenterCrop(const Image& image, int64_t height, int64_t width) {
@@ -124,24 +163,6 @@ StatusOr<Image> CenterCrop(const Image& image, int64_t height, int64_t width) {
     out.pixels.insert(out.pixels.end(), row, row + width * kChannels);
   }
   return out;
-}
-
-StatusOr<Image> ResizeAndCenterCrop(const Image& image, int64_t height,
-                                    int64_t width) {
-  if (image.height < 1 || image.width < 1) {
-    return InvalidArgument("resize: the image is empty");
-  }
-  const double scale =
-      std::max(static_cast<double>(height) / static_cast<double>(image.height),
-               static_cast<double>(width) / static_cast<double>(image.width));
-  const auto scaled = [&](int64_t side, int64_t least) {
-    return std::max<int64_t>(std::llround(static_cast<double>(side) * scale),
-                             least);
-  };
-  ASSIGN_OR_RETURN(const Image covering,
-                   ResizeBilinear(image, scaled(image.height, height),
-                                  scaled(image.width, width)));
-  return CenterCrop(covering, height, width);
 }
 
 }  // namespace densenet

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -6,9 +7,11 @@
 #include "densenet/checkpoint_folder.h"
 #include "densenet/cli/command.h"
 #include "densenet/console.h"
+#include "densenet/data/data_source.h"
 #include "densenet/data/shuffle.h"
 #include "densenet/evaluator.h"
 #include "densenet/inference.h"
+#include "densenet/training_data.h"
 #include "memory/host_memory.h"
 
 namespace densenet::cli {
@@ -24,6 +27,10 @@ struct Options {
   std::optional<std::string> data;
   std::string split = "test";
   int64_t batch = kDefaultBatch;
+  std::string on_bad_data = "stop";
+  int64_t max_bad = 100;
+  int64_t prefetch = 2;
+  int workers = 0;
   int threads = 0;
   std::string device = "cpu";
   std::optional<std::string> json;
@@ -49,12 +56,23 @@ std::string DataFolder(const Options& options, const CheckpointInfo& info,
                                       : "";
 }
 
-Status CheckFits(const ImageDatasetInfo& images, const ModelConfig& model) {
-  if (images.height == model.image_height &&
-      images.width == model.image_width &&
+Status CheckFits(const ImageDatasetInfo& images, const CheckpointInfo& info) {
+  const ModelConfig& model = info.model;
+  // Sizes of their own, and those that the run resized.
+  const bool any_size =
+      images.height == 0 || FromRun<int64_t>(info, "image-size", 0) > 0;
+  if ((any_size || (images.height == model.image_height &&
+                    images.width == model.image_width)) &&
       images.channels == model.image_channels &&
       images.classes() == model.classes) {
-    return OkStatus();
+    // Labels of class folders follow from their names.
+    if (images.height > 0 || images.class_names == info.data.class_names) {
+      return OkStatus();
+    }
+    return InvalidArgument(
+        fmt::format("{}: its classes are {}; the model was trained on {}",
+                    images.name, fmt::join(images.class_names, ", "),
+                    fmt::join(info.data.class_names, ", ")));
   }
   return InvalidArgument(fmt::format(
       "{} has {} x {} x {} images of {} classes; the model was trained on {} "
@@ -67,9 +85,15 @@ Status CheckFits(const ImageDatasetInfo& images, const ModelConfig& model) {
 // The images of a split, as the training run divided them.
 StatusOr<BatchSource> MakeSource(const Options& options,
                                  const CheckpointInfo& info,
-                                 const Dataset& set) {
-  BatchSource::Options source;
-  source.batch_size = options.batch;
+                                 const ExampleStore& set) {
+  RunConfig config;
+  config.batch = options.batch;
+  config.skip_bad_data = options.on_bad_data == "skip";
+  config.image_size = FromRun<int64_t>(info, "image-size", 0);
+  if (set.Info().height == 0) config.image_size = info.model.image_height;
+  ASSIGN_OR_RETURN(config.augment, ParseAugmentKind(FromRun<std::string>(
+                                       info, "augment", "none")));
+  const BatchSource::Options source = EvaluationSourceOptions(config);
   const int64_t held_out = FromRun<int64_t>(info, "validation", 0);
   if (options.split == "test" || held_out == 0) {
     return BatchSource::Create(&set, info.data.normalization, source);
@@ -86,34 +110,47 @@ StatusOr<Evaluation> EvaluateCheckpoint(const Options& options,
                                         const Environment& env) {
   const CheckpointInfo& info = checkpoint.info();
   const std::string dataset = options.dataset.value_or(info.data.dataset);
-  ASSIGN_OR_RETURN(const ImageDatasetInfo images, GetDatasetInfo(dataset));
-  RETURN_IF_ERROR(CheckFits(images, info.model));
+  const DataQuery query = {.dataset = dataset,
+                           .folder = DataFolder(options, info, dataset)};
+  ASSIGN_OR_RETURN(const ImageDatasetInfo images, DescribeData(query));
+  RETURN_IF_ERROR(CheckFits(images, info));
   ASSIGN_OR_RETURN(const std::unique_ptr<Context> context,
                    Context::Create({.threads = options.threads}));
   HostMemory memory;
+  std::vector<std::string> notes;
   ASSIGN_OR_RETURN(
-      const Dataset set,
-      LoadDataset(dataset, DataFolder(options, info, dataset),
-                  options.split == "test" ? Split::kTest : Split::kTrain,
-                  memory));
-  ASSIGN_OR_RETURN(const BatchSource source, MakeSource(options, info, set));
+      const std::unique_ptr<ExampleStore> set,
+      OpenData(query, options.split == "test" ? Split::kTest : Split::kTrain,
+               memory, &notes));
+  for (const std::string& note : notes) env.out << "note: " << note << '\n';
+  ASSIGN_OR_RETURN(const BatchSource source, MakeSource(options, info, *set));
   if (source.examples() == 0) {
     return InvalidArgument(
         fmt::format("{}: no images to evaluate on", dataset));
   }
   ASSIGN_OR_RETURN(
       const std::unique_ptr<BatchLoader> loader,
-      BatchLoader::Create(&source, {.across_epochs = false}, memory));
+      BatchLoader::Create(
+          &source,
+          {.ahead = options.prefetch,
+           .workers = options.workers > 0 ? options.workers
+                      : source.decodes()  ? context->threads().threads()
+                                          : 1,
+           .across_epochs = false},
+          memory));
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Inference> inference,
       Inference::Create(*context, memory, checkpoint, source.BatchExamples(0)));
   Console console(env.out, env.terminal);
   ASSIGN_OR_RETURN(
       const std::optional<Evaluation> evaluation,
-      Evaluate(inference->network(), *loader, [&](int64_t done, int64_t total) {
-        console.Bar(fmt::format("evaluating {}%", 100 * done / total));
-        return !(env.should_stop && env.should_stop());
-      }));
+      Evaluate(
+          inference->network(), *loader,
+          [&](int64_t done, int64_t total) {
+            console.Bar(fmt::format("evaluating {}%", 100 * done / total));
+            return !(env.should_stop && env.should_stop());
+          },
+          options.max_bad));
   if (!evaluation) return Unavailable("stopped before the end");
   return *evaluation;
 }
@@ -124,7 +161,7 @@ int Run(const Options& options, const Environment& env) {
     return Report(env, kName, device.status(), ExitCodeOf(device.status()));
   }
   if (options.dataset) {
-    const Status status = GetDatasetInfo(*options.dataset).status();
+    const Status status = CheckDataSourceName(*options.dataset);
     if (!status.ok()) return Report(env, kName, status, kExitUsage);
   }
   Status status = CheckJsonOption(options.json);
@@ -147,15 +184,21 @@ int Run(const Options& options, const Environment& env) {
   }
   StatusOr<Evaluation> result = EvaluateCheckpoint(options, *checkpoint, env);
   if (!result.ok()) return Report(env, kName, result.status(), kExitFailed);
+  for (const Status& skipped : result->skipped) {
+    Report(env, kName, Annotate(skipped, "warning, left out"), 0);
+  }
   env.out << fmt::format(
-      "{}: error {:.2f}%, loss {:.4f} on {} {} images of {}\n",
-      checkpoint->path(), result->score.error_percent, result->score.loss,
-      result->examples, options.split,
-      options.dataset.value_or(checkpoint->info().data.dataset));
-  status = WriteJsonOption(options.json,
-                           {{"error_percent", result->score.error_percent},
-                            {"loss", result->score.loss},
-                            {"examples", result->examples}});
+      "{}: {}, loss {:.4f} on {} {} images of {}\n", checkpoint->path(),
+      ErrorText(result->score), result->score.loss, result->examples,
+      options.split, options.dataset.value_or(checkpoint->info().data.dataset));
+  Json json = {{"error_percent", result->score.error_percent},
+               {"loss", result->score.loss},
+               {"examples", result->examples}};
+  if (result->score.top5_error_percent) {
+    json["top5_error_percent"] = *result->score.top5_error_percent;
+  }
+  if (options.on_bad_data == "skip") json["skipped"] = result->skipped.size();
+  status = WriteJsonOption(options.json, json);
   return status.ok() ? kExitDone : Report(env, kName, status, kExitFailed);
 }
 
@@ -179,6 +222,25 @@ void AddEvalCommand(CLI::App& app, const Environment& env, Command* selected) {
   command->add_option("--batch", o->batch, "images at a time (100)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  command
+      ->add_option("--on-bad-data", o->on_bad_data,
+                   "an image that cannot be read stops, or is left out (stop)")
+      ->type_name("stop|skip")
+      ->check(CLI::IsMember({"stop", "skip"}));
+  command
+      ->add_option("--max-bad", o->max_bad,
+                   "with skip: stop when there are more (100)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
+  command->add_option("--prefetch", o->prefetch, "batches prepared ahead (2)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000));
+  command
+      ->add_option("--workers", o->workers,
+                   "threads that prepare them (0: one for each core where "
+                   "images are decoded, else 1)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024));
   command->add_option("--threads", o->threads, "(0: one for each core)")
       ->type_name("N")
       ->check(CLI::Range(0, 1024));

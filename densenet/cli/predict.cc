@@ -5,11 +5,13 @@
 #include <memory>
 #include <numeric>
 
+#include "core/io/file.h"
 #include "core/io/image.h"
-#include "core/io/image_resize.h"
+#include "core/io/image_cut.h"
 #include "densenet/checkpoint_folder.h"
 #include "densenet/cli/command.h"
 #include "densenet/inference.h"
+#include "densenet/training_data.h"
 #include "memory/host_memory.h"
 
 namespace densenet::cli {
@@ -54,12 +56,21 @@ std::vector<Guess> MostProbable(absl::Span<const float> logits, int64_t top) {
 // The file as the network takes it: of its size, gray or RGB, normalized as
 // the training images were.
 StatusOr<std::vector<float>> LoadInput(const std::string& path,
-                                       const ModelConfig& model,
+                                       const ModelConfig& model, double margin,
                                        const PixelTable& table) {
-  ASSIGN_OR_RETURN(const Image file, ReadImage(path));
-  ASSIGN_OR_RETURN(
-      const Image image,
-      ResizeAndCenterCrop(file, model.image_height, model.image_width));
+  ASSIGN_OR_RETURN(const std::string file, ReadFile(path));
+  Image image{.height = model.image_height,
+              .width = model.image_width,
+              .pixels = std::vector<uint8_t>(static_cast<size_t>(
+                  model.image_height * model.image_width * 3))};
+  ImageCutter cutter;
+  RETURN_IF_ERROR(cutter.Decode(
+      file, path,
+      [&](int64_t height, int64_t width) {
+        return CenterCut(height, width, model.image_height, model.image_width,
+                         margin);
+      },
+      image.pixels.data()));
   const std::vector<uint8_t> pixels =
       model.image_channels == 1 ? ToGray(image) : image.pixels;
   std::vector<float> input(pixels.size());
@@ -69,11 +80,11 @@ StatusOr<std::vector<float>> LoadInput(const std::string& path,
 }
 
 StatusOr<std::vector<Guess>> Predict(const std::string& path,
-                                     const ModelConfig& model,
+                                     const ModelConfig& model, double margin,
                                      const PixelTable& table, int64_t top,
                                      Network& network) {
   ASSIGN_OR_RETURN(const std::vector<float> input,
-                   LoadInput(path, model, table));
+                   LoadInput(path, model, margin, table));
   const ConstTensorView view(
       input.data(), DType::kFloat32,
       Shape{1, model.image_height, model.image_width, model.image_channels});
@@ -116,13 +127,21 @@ StatusOr<Json> PredictAll(const Options& options, const Checkpoint& checkpoint,
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Inference> inference,
       Inference::Create(*context, memory, checkpoint, /*max_batch=*/1));
+  // As the run itself evaluated.
+  const auto augment = info.run.find("augment");
+  RunConfig config;
+  if (augment != info.run.end() && augment->is_string()) {
+    ASSIGN_OR_RETURN(config.augment,
+                     ParseAugmentKind(augment->get<std::string>()));
+  }
+  const double margin = EvaluationSourceOptions(config).center_margin;
   Json rows = Json::array();
   for (const std::string& path : options.images) {
     if (env.should_stop && env.should_stop()) {
       return Unavailable("stopped before the last image");
     }
-    StatusOr<std::vector<Guess>> guesses =
-        Predict(path, info.model, table, options.top, inference->network());
+    StatusOr<std::vector<Guess>> guesses = Predict(
+        path, info.model, margin, table, options.top, inference->network());
     if (guesses.ok()) {
       Print(path, *guesses, names, env.out);
       rows.push_back(ToJson(path, *guesses, names));

@@ -9,6 +9,7 @@
 #include "densenet/cli/train_options.h"
 #include "densenet/console.h"
 #include "densenet/data/dataset_catalog.h"
+#include "densenet/evaluator.h"
 #include "densenet/progress_meter.h"
 #include "densenet/trainer.h"
 
@@ -44,6 +45,9 @@ Json ToJson(const TrainResult& result) {
   json["epochs"] = result.epochs;
   json["error_percent"] =
       result.test ? Json(result.test->error_percent) : Json(nullptr);
+  if (result.test && result.test->top5_error_percent) {
+    json["top5_error_percent"] = *result.test->top5_error_percent;
+  }
   json["images_per_second"] = result.images_per_second;
   json["planned_peak_bytes"] = result.planned_peak_bytes;
   json["measured_peak_bytes"] = result.measured_peak_bytes;
@@ -65,9 +69,9 @@ void PrintResult(const RunConfig& config, const TrainResult& result,
     return;
   }
   console.Line(fmt::format(
-      "done    test error {:.2f}%, loss {:.4f} after {} epochs, {:.0f} "
+      "done    test {}, loss {:.4f} after {} epochs, {} steps, {:.0f} "
       "images/s; {}",
-      result.test->error_percent, result.test->loss, result.epochs,
+      ErrorText(*result.test), result.test->loss, result.epochs, result.steps,
       result.images_per_second, result.checkpoint));
 }
 

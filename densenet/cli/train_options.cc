@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "core/optim/optimizer.h"
 #include "densenet/cli/command.h"
-#include "densenet/data/dataset.h"
+#include "densenet/data/data_source.h"
 #include "densenet/run_folder.h"
 
 namespace densenet::cli {
@@ -18,7 +18,9 @@ namespace {
 auto Fields(RunOptions& o) {
   return std::tie(o.preset, o.depth, o.blocks, o.growth, o.bottleneck,
                   o.compression, o.dropout, o.stem, o.stem_channels, o.dataset,
-                  o.data, o.augment, o.validation, o.batch, o.epochs,
+                  o.data, o.image_size, o.augment, o.normalize, o.validation,
+                  o.last_batch, o.on_bad_data, o.max_bad, o.prefetch, o.workers,
+                  o.batch, o.epochs, o.steps_per_epoch, o.max_steps,
                   o.optimizer, o.learning_rate, o.schedule, o.milestones,
                   o.weight_decay, o.momentum, o.seed, o.strategy,
                   o.memory_budget, o.device, o.threads, o.out, o.eval_every,
@@ -41,6 +43,14 @@ void AddOptimizationOptions(CLI::App& command, RunOptions& o) {
   constexpr char kGroup[] = "Optimization";
   AddOption(command, "--epochs", o.epochs,
             "(the paper's: 300 on CIFAR; 40 elsewhere)", "N")
+      ->group(kGroup);
+  AddOption(command, "--steps-per-epoch", o.steps_per_epoch,
+            "steps between evaluations instead of one pass over the images; "
+            "passes go on where the last epoch ended",
+            "N")
+      ->group(kGroup);
+  AddOption(command, "--max-steps", o.max_steps,
+            "end after N steps if --epochs are not over by then", "N")
       ->group(kGroup);
   AddOption(command, "--batch", o.batch,
             "images of a step (64); auto: the largest that fits "
@@ -202,17 +212,46 @@ void AddModelOptions(CLI::App& command, RunOptions& o) {
 void AddDataOptions(CLI::App& command, RunOptions& o) {
   constexpr char kGroup[] = "Data";
   AddOption(command, "--dataset", o.dataset, "what the images are",
-            Join(DatasetNames()))
+            Join(DataSourceNames()))
       ->group(kGroup);
   AddOption(command, "--data", o.data,
             "folder of its files (where the system keeps them)", "DIR")
       ->group(kGroup);
   AddOption(command, "--augment", o.augment,
-            "cifar: pad 4, random crop, mirror (none)", "none|cifar")
+            "cifar: pad 4, random crop, mirror; imagenet: random part, mirror, "
+            "colours, and evaluation on the centre 7/8 (folder: imagenet; else "
+            "none)",
+            "none|cifar|imagenet")
+      ->group(kGroup);
+  AddOption(command, "--normalize", o.normalize,
+            "by the training images' mean and deviation, ImageNet's, or given "
+            "as 0.5,0.5,0.5/0.2,0.2,0.2 (folder: imagenet; else dataset)",
+            "dataset|imagenet|M,../S,..")
       ->group(kGroup);
   AddOption(command, "--validation", o.validation,
             "training images to hold out and evaluate on instead of the test "
             "images (0)",
+            "N")
+      ->group(kGroup);
+  AddOption(command, "--last-batch", o.last_batch,
+            "of an epoch, if smaller: train on it, drop it, or pad it with "
+            "images of the same epoch (keep)",
+            "keep|drop|pad")
+      ->group(kGroup);
+  AddOption(command, "--on-bad-data", o.on_bad_data,
+            "an image that cannot be read stops training, or another stands in "
+            "for it (stop)",
+            "stop|skip")
+      ->group(kGroup);
+  AddOption(command, "--max-bad", o.max_bad,
+            "with skip: stop when an epoch has more (100)", "N")
+      ->group(kGroup);
+  AddOption(command, "--prefetch", o.prefetch,
+            "batches prepared ahead (2); same results", "N")
+      ->group(kGroup);
+  AddOption(command, "--workers", o.workers,
+            "threads that prepare them (0: one for each core where images are "
+            "decoded, else 1); same results",
             "N")
       ->group(kGroup);
 }
@@ -220,6 +259,9 @@ void AddDataOptions(CLI::App& command, RunOptions& o) {
 void AddRunOptions(CLI::App& command, RunOptions& options) {
   AddModelOptions(command, options);
   AddDataOptions(command, options);
+  AddOption(command, "--image-size", options.image_size,
+            "bring images to N x N (folder: 224; else as they are)", "N")
+      ->group("Data");
   AddOptimizationOptions(command, options);
   AddMachineOptions(command, options);
   AddFolderOptions(command, options);

@@ -13,8 +13,8 @@
 
 namespace densenet::cli {
 
-// The options of the network, and of its data: parts of AddRunOptions that
-// other commands share.
+// The options of the network, and of its data but for the size of images:
+// parts of AddRunOptions that other commands share.
 void AddModelOptions(CLI::App& command, RunOptions& options);
 void AddDataOptions(CLI::App& command, RunOptions& options);
 

@@ -80,7 +80,7 @@ StatusOr<std::vector<VerifyRow>> VerifyOnData(
       Tensor::Empty(memory, DType::kFloat32,
                     {n, m.image_height, m.image_width, m.image_channels}));
   ASSIGN_OR_RETURN(Tensor labels, Tensor::Empty(memory, DType::kInt32, {n}));
-  data->train().Fill(0, 0, images.view(), labels.view());
+  RETURN_IF_ERROR(data->train().Fill(0, 0, images.view(), labels.view()));
   return VerifyStrategies(
       ctx, memory, m, strategies, run.dropout.value_or(kDefaultDropout),
       images.const_view(),

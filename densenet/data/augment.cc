@@ -35,18 +35,17 @@ void AugmentImage(const PixelTable& table, const uint8_t* image, int64_t height,
       continue;
     }
     const uint8_t* row = image + source_y * row_elems;
-    if (!augmentation.mirror) {
-      std::fill(out, out + begin * channels, 0.0f);
-      table.Normalize(row + (begin + shift) * channels, end - begin,
-                      out + begin * channels);
-      std::fill(out + end * channels, out + row_elems, 0.0f);
-      continue;
+    // Zeros on both sides of what the image has.
+    const int64_t first = augmentation.mirror ? width - end : begin;
+    const int64_t last = first + end - begin;
+    std::fill(out, out + first * channels, 0.0f);
+    const uint8_t* pixels = row + (begin + shift) * channels;
+    if (augmentation.mirror) {
+      table.NormalizeMirrored(pixels, end - begin, out + first * channels);
+    } else {
+      table.Normalize(pixels, end - begin, out + first * channels);
     }
-    std::fill(out, out + row_elems, 0.0f);
-    for (int64_t x = begin; x < end; ++x) {
-      table.Normalize(row + (x + shift) * channels, 1,
-                      out + (width - 1 - x) * channels);
-    }
+    std::fill(out + last * channels, out + row_elems, 0.0f);
   }
 }
 

@@ -1,20 +1,22 @@
 // densenet/data/batch_loader.h
 //
-// Hands out the batches of a BatchSource, the next ones prepared by a thread
+// Hands out the batches of a BatchSource, the next ones prepared by threads
 // while the caller works on the last. Any batch may be asked for: what was
 // prepared for another order is dropped, so an epoch is entered anywhere.
 //
 // Shapes    those of BatchSource
-// Memory    (ahead + 1) batches from the resource: PlannedBytes
+// Memory    (ahead + 1) batches and a workspace for each worker, from the
+//           resource: PlannedBytes; nothing that grows
 // Errors    ResourceExhausted  the resource has no room
 //           InvalidArgument    ahead < 0 or workers < 1
+//           Get(): those of BatchSource::FillPart, of the first example in the
+//           batch that has one
 // Numerics  the bits of BatchSource, whatever ahead and workers are
-// Threads   one caller at a time
+// Threads   one caller at a time; the destructor joins every worker
 
 #ifndef DENSENET_DENSENET_DATA_BATCH_LOADER_H_
 #define DENSENET_DENSENET_DATA_BATCH_LOADER_H_
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -23,10 +25,10 @@
 #include <thread>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/memory_resource.h"
 #include "core/status.h"
 #include "core/tensor.h"
-#include "core/thread_pool.h"
 #include "densenet/data/batch_source.h"
 
 namespace densenet {
@@ -35,8 +37,11 @@ namespace densenet {
 struct Batch {
   int64_t epoch = 0;
   int64_t index = 0;
+  // Without those left out; there may be none.
   ConstTensorView images;  // (n, H, W, C)
   ConstTensorView labels;  // (n)
+  // Substituted or left out, by position.
+  absl::Span<const BadExample> bad;
 
   int64_t examples() const { return labels.elems(); }
 };
@@ -44,18 +49,19 @@ struct Batch {
 class BatchLoader {
  public:
   struct Options {
-    // Batches prepared before they are asked for; with 0 the caller prepares
-    // each, and there is no thread.
+    // Batches prepared before they are asked for.
     int64_t ahead = 1;
-    // Threads that prepare one batch.
+    // Threads that prepare them; with one worker and ahead 0 it is the caller.
     int workers = 1;
     // After the last batch of an epoch the first of the next is prepared.
     bool across_epochs = true;
+    // The batches of an epoch that are asked for; 0: all.
+    int64_t batches = 0;
   };
 
   // What a loader takes from its resource.
   static int64_t PlannedBytes(int64_t batch_examples, int64_t image_elems,
-                              const Options& options);
+                              int64_t workspace_bytes, const Options& options);
   static int64_t PlannedBytes(const BatchSource& source,
                               const Options& options);
 
@@ -66,8 +72,9 @@ class BatchLoader {
   ~BatchLoader();
 
   const BatchSource& source() const { return *source_; }
-  // CHECKs 0 <= batch < source().batches() and 0 <= epoch < 2^32.
-  Batch Get(int64_t epoch, int64_t batch);
+  // CHECKs 0 <= batch < source().batches() and 0 <= epoch < 2^32. After an
+  // error the next Get() starts afresh.
+  StatusOr<Batch> Get(int64_t epoch, int64_t batch);
 
  private:
   struct Key {
@@ -79,38 +86,60 @@ class BatchLoader {
     Tensor images;
     Tensor labels;
     Key key;
+    int64_t examples = 0;  // without those left out once it is ready
+    // Parts, guarded by mutex_: taken in order, done in any.
+    int64_t parts = 0;
+    int64_t taken = 0;
+    int64_t done = 0;
+    bool ready = false;
+    // Of each part, written by whoever fills it.
+    std::vector<Status> statuses;
+    std::vector<std::vector<BadExample>> bad;
+    std::vector<BadExample> all_bad;
+    Status status;
+  };
+  struct Part {
+    Slot* slot = nullptr;
+    int64_t index = 0;
   };
 
-  BatchLoader(const BatchSource* source, const Options& options)
-      : source_(source), options_(options), pool_(options.workers) {}
+  BatchLoader(const BatchSource* source, const Options& options);
 
-  // False when it was cancelled half-way.
-  bool FillSlot(Slot& slot);
-  void ThreadLoop();
+  bool has_threads() const {
+    return options_.ahead > 0 || options_.workers > 1;
+  }
+  void ThreadLoop(BatchSource::Workspace& workspace);
+  void FillPart(const Part& part, BatchSource::Workspace& workspace);
+  // Joins the parts of a slot whose last has been filled.
+  void FinishSlot(Slot& slot);
+  StatusOr<Batch> Hold(Slot& slot);
+  void PrepareSlot(Slot& slot, const Key& key);
   // Those below hold mutex_.
+  bool TakePart(Part* part);
   bool Expects(const Key& key) const;
   void Restart(const Key& key, std::unique_lock<std::mutex>& lock);
   void AdvanceNext();
-  Batch Hold(int64_t slot);
 
   const BatchSource* source_;
-  Options options_;
-  ThreadPool pool_;
-  std::vector<Slot> slots_;
+  const Options options_;
+  const int64_t part_examples_;
+  std::vector<Tensor> workspace_bytes_;
+  std::vector<BatchSource::Workspace> workspaces_;
+  std::vector<std::unique_ptr<Slot>> slots_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;
-  // Every slot is in exactly one of: free_, filling_, ready_, held_. Ready
-  // slots hold successive batches, then comes filling_, then next_.
-  std::vector<int64_t> free_;
-  std::deque<int64_t> ready_;
-  int64_t filling_ = -1;
-  int64_t held_ = -1;
-  Key next_;               // what the thread fills next
+  std::condition_variable work_;   // for the workers
+  std::condition_variable ready_;  // for the caller
+  // Every slot is in exactly one of: free_, queue_, held_. The queue's are
+  // filled or being filled with successive batches; then comes next_.
+  std::vector<Slot*> free_;
+  std::deque<Slot*> queue_;
+  Slot* held_ = nullptr;
+  int64_t in_flight_ = 0;  // parts that a worker is filling
+  Key next_;
   bool has_next_ = false;  // not before the first Get()
   bool stop_ = false;
-  std::atomic<bool> cancel_{false};
-  std::thread thread_;  // last: it uses all of the above
+  std::vector<std::thread> threads_;  // last: they use all of the above
 };
 
 }  // namespace densenet

@@ -17,6 +17,8 @@
 #ifndef DENSENET_DENSENET_DATA_DATASET_H_
 #define DENSENET_DENSENET_DATA_DATASET_H_
 
+#include <glog/logging.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +28,7 @@
 #include "core/memory_resource.h"
 #include "core/status.h"
 #include "core/tensor.h"
+#include "densenet/data/example_store.h"
 
 namespace densenet {
 
@@ -35,20 +38,8 @@ constexpr std::string_view Name(Split split) {
   return split == Split::kTrain ? "train" : "test";
 }
 
-// What is known of a data set before it is read.
-struct ImageDatasetInfo {
-  std::string name;
-  int64_t height = 0;
-  int64_t width = 0;
-  int64_t channels = 0;
-  std::vector<std::string> class_names;
-
-  int64_t classes() const { return static_cast<int64_t>(class_names.size()); }
-  int64_t image_elems() const { return height * width * channels; }
-};
-
 // Move-only; the resource it came from must outlive it.
-struct Dataset {
+struct Dataset final : ExampleStore {
   ImageDatasetInfo info;
   Tensor images;  // uint8 (count, H, W, C)
   Tensor labels;  // int32 (count)
@@ -57,7 +48,17 @@ struct Dataset {
   static StatusOr<Dataset> Create(ImageDatasetInfo info, int64_t count,
                                   MemoryResource& resource);
 
-  int64_t count() const { return labels.elems(); }
+  const ImageDatasetInfo& Info() const override { return info; }
+  int64_t count() const override { return labels.elems(); }
+  int64_t max_encoded_bytes() const override { return 0; }
+  StatusOr<Example> Read(int64_t i, absl::Span<char>) const override {
+    CHECK(0 <= i && i < count());
+    return Example{.label = label(i), .pixels = image(i), .encoded = {}};
+  }
+  StatusOr<int32_t> Label(int64_t i) const override { return label(i); }
+  std::string NameOf(int64_t i) const override {
+    return info.name + " image " + std::to_string(i);
+  }
   // (H, W, C)
   const uint8_t* image(int64_t i) const {
     return images.data<uint8_t>() + i * info.image_elems();

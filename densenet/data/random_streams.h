@@ -13,6 +13,10 @@ namespace densenet {
 inline constexpr uint32_t kShuffleStream = 0xDA7A0000u;
 inline constexpr uint32_t kHoldOutStream = 0xDA7A0001u;
 inline constexpr uint32_t kAugmentStream = 0xDA7A0002u;
+inline constexpr uint32_t kPhotoCutStream = 0xDA7A0003u;
+inline constexpr uint32_t kPhotoColorStream = 0xDA7A0004u;
+inline constexpr uint32_t kSubstituteStream = 0xDA7A0005u;
+inline constexpr uint32_t kSampleStream = 0xDA7A0006u;
 
 }  // namespace densenet
 

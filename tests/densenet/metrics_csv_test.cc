@@ -36,12 +36,48 @@ TEST(MetricsCsv, EmptyFieldsWhereNothingWasMeasured) {
   ASSERT_OK(csv->Append(m));
   EXPECT_THAT(Slurp(path), StartsWith("epoch,step,learning_rate,"));
   EXPECT_THAT(Slurp(path),
-              HasSubstr("\n1,10,0.1,1.5,12.5,,,0.25,6.25,100.0,2.000\n"));
+              HasSubstr("\n1,10,0.1,1.5,12.5,,,0.25,6.25,100.0,2.000,,,,0\n"));
   StatusOr<std::vector<EpochMetrics>> rows = ReadMetricsCsv(path);
   ASSERT_OK(rows);
   ASSERT_EQ(rows->size(), 1u);
   EXPECT_EQ((*rows)[0].test, m.test);
   EXPECT_FALSE((*rows)[0].validation.has_value());
+}
+
+TEST(MetricsCsv, Top5AndSkipped) {
+  TempDir dir;
+  const std::string path = dir.File("metrics.csv");
+  StatusOr<MetricsCsv> csv = MetricsCsv::Open(path, 0);
+  ASSERT_OK(csv);
+  EpochMetrics m = Row(1);
+  m.train.top5_error_percent = 3.5;
+  m.test = Score{0.25, 6.25, 1.5};
+  m.skipped = 7;
+  ASSERT_OK(csv->Append(m));
+  StatusOr<std::vector<EpochMetrics>> rows = ReadMetricsCsv(path);
+  ASSERT_OK(rows);
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ((*rows)[0].train, m.train);
+  EXPECT_EQ((*rows)[0].test, m.test);
+  EXPECT_EQ((*rows)[0].skipped, 7);
+}
+
+// Run folders from before there were top-5 errors go on.
+TEST(MetricsCsv, FilesWithoutTheLaterColumns) {
+  TempDir dir;
+  const std::string path = dir.Write(
+      "metrics.csv",
+      "epoch,step,learning_rate,train_loss,train_error,validation_loss,"
+      "validation_error,test_loss,test_error,images_per_second,seconds\n"
+      "1,10,0.1,1.5,12.5,,,0.25,6.25,100.0,2.000\n");
+  StatusOr<MetricsCsv> csv = MetricsCsv::Open(path, 10);
+  ASSERT_OK(csv);
+  ASSERT_OK(csv->Append(Row(2)));
+  EXPECT_THAT(Slurp(path), HasSubstr(",100.0,2.000,,,,0\n2,20,"));
+  StatusOr<std::vector<EpochMetrics>> rows = ReadMetricsCsv(path);
+  ASSERT_OK(rows);
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_EQ((*rows)[0].test, (Score{0.25, 6.25}));
 }
 
 TEST(MetricsCsv, RowsAfterTheCheckpointAreCutOff) {

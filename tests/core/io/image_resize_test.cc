@@ -102,21 +102,6 @@ TEST(ImageResizeTest, CropTakesTheMiddle) {
               Fails(StatusCode::kInvalidArgument, {"6x2", "5x8"}));
 }
 
-TEST(ImageResizeTest, CoversThenCuts) {
-  for (const auto& [height, width, to_height, to_width] :
-       {Sizes{10, 40, 8, 8}, Sizes{40, 10, 8, 8}, Sizes{3, 3, 32, 16},
-        Sizes{7, 1000, 32, 32}, Sizes{8, 8, 8, 8}}) {
-    const Image image = RandomImage(height, width);
-    StatusOr<Image> fitted = ResizeAndCenterCrop(image, to_height, to_width);
-    ASSERT_OK(fitted);
-    EXPECT_EQ(fitted->height, to_height);
-    EXPECT_EQ(fitted->width, to_width);
-  }
-  const Image image = RandomImage(10, 40);
-  EXPECT_EQ(*ResizeAndCenterCrop(image, 5, 5),
-            *CenterCrop(*ResizeBilinear(image, 5, 20), 5, 5));
-}
-
 TEST(ImageResizeTest, Errors) {
   const Image image = RandomImage(2, 2);
   EXPECT_THAT(ResizeBilinear(image, 0, 2),
@@ -125,10 +110,6 @@ TEST(ImageResizeTest, Errors) {
               Fails(StatusCode::kInvalidArgument, {"at most"}));
   EXPECT_THAT(ResizeBilinear({}, 2, 2),
               Fails(StatusCode::kInvalidArgument, {"0x0"}));
-  EXPECT_THAT(ResizeAndCenterCrop({}, 2, 2),
-              Fails(StatusCode::kInvalidArgument, {"empty"}));
-  EXPECT_THAT(ResizeAndCenterCrop(image, -1, 2),
-              Fails(StatusCode::kInvalidArgument, {}));
 }
 
 }  // namespace

@@ -48,19 +48,28 @@ class BatchTest : public ::testing::Test {
     return *std::move(loader);
   }
   // The batch is the one that the source fills.
-  void ExpectIs(const BatchSource& source, const Batch& batch, int64_t epoch,
-                int64_t index) {
+  void ExpectIs(const BatchSource& source, const StatusOr<Batch>& got,
+                int64_t epoch, int64_t index) {
+    ASSERT_OK(got);
+    const Batch& batch = *got;
     EXPECT_EQ(batch.epoch, epoch);
     EXPECT_EQ(batch.index, index);
     const int64_t n = source.BatchExamples(index);
     Tensor images = *Tensor::Zeros(memory_, DType::kFloat32, {n, 6, 5, 3});
     Tensor labels = *Tensor::Zeros(memory_, DType::kInt32, {n});
-    source.Fill(epoch, index, images.view(), labels.view());
+    ASSERT_OK(source.Fill(epoch, index, images.view(), labels.view()));
     EXPECT_TRUE(BitwiseEqual(batch.images, images.const_view()));
     ASSERT_EQ(batch.examples(), n);
     for (int64_t i = 0; i < n; ++i) {
       EXPECT_EQ(batch.labels.data<int32_t>()[i], labels.data<int32_t>()[i]);
     }
+  }
+
+  static void FillAll(const BatchSource& source, int64_t epoch, int64_t batch,
+                      float* images, int32_t* labels) {
+    BatchSource::Workspace workspace({});
+    ASSERT_OK(source.FillPart(epoch, batch, 0, source.BatchExamples(batch),
+                              workspace, images, labels, nullptr));
   }
 
   HostMemory memory_;
@@ -78,7 +87,7 @@ TEST_F(BatchTest, EvaluationIsInOrderAndUnchanged) {
     EXPECT_EQ(n, b < 2 ? kBatch : 13);
     std::vector<float> images(n * 90), expected(90);
     std::vector<int32_t> labels(n);
-    source.FillPart(0, b, 0, n, images.data(), labels.data());
+    FillAll(source, 0, b, images.data(), labels.data());
     for (int64_t i = 0; i < n; ++i, ++at) {
       table->Normalize(dataset_.image(at), 30, expected.data());
       EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
@@ -118,10 +127,10 @@ TEST_F(BatchTest, AugmentationFollowsTheExample) {
   const int64_t epoch = 3;
   std::vector<float> all(kExamples * 90), part(7 * 90);
   std::vector<int32_t> labels(kExamples);
-  whole.FillPart(epoch, 0, 0, kExamples, all.data(), labels.data());
+  FillAll(whole, epoch, 0, all.data(), labels.data());
   for (int64_t b = 0; b < shuffled.batches(); ++b) {
     const int64_t n = shuffled.BatchExamples(b);
-    shuffled.FillPart(epoch, b, 0, n, part.data(), labels.data());
+    FillAll(shuffled, epoch, b, part.data(), labels.data());
     for (int64_t i = 0; i < n; ++i) {
       const int64_t example = shuffled.ExampleAt(epoch, b * 7 + i);
       EXPECT_TRUE(std::equal(part.begin() + i * 90, part.begin() + i * 90 + 90,
@@ -182,7 +191,7 @@ TEST_P(BatchLoaderTest, StopsAtAnyMoment) {
   const BatchSource source = TrainSource();
   for (int64_t gets = 0; gets < 30; ++gets) {
     auto loader = Loader(source, GetParam());
-    for (int64_t i = 0; i < gets % 4; ++i) loader->Get(i / 3, i % 3);
+    for (int64_t i = 0; i < gets % 4; ++i) ASSERT_OK(loader->Get(i / 3, i % 3));
   }
 }
 
@@ -190,7 +199,7 @@ TEST_P(BatchLoaderTest, TakesWhatItPlanned) {
   const BatchSource source = TrainSource();
   const int64_t before = memory_.stats().active_bytes;
   auto loader = Loader(source, GetParam());
-  loader->Get(0, 0);
+  ASSERT_OK(loader->Get(0, 0));
   EXPECT_EQ(memory_.stats().active_bytes - before,
             BatchLoader::PlannedBytes(source, GetParam()));
   EXPECT_EQ(BatchLoader::PlannedBytes(source, GetParam()),
@@ -213,10 +222,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(BatchTest, HeldBatchIsNotOverwritten) {
   const BatchSource source = TrainSource();
   auto loader = Loader(source, {.ahead = 1});
-  const Batch held = loader->Get(0, 0);
+  const StatusOr<Batch> held = loader->Get(0, 0);
   // The second loader takes long enough for the first to have its next ready.
   auto other = Loader(source, {.ahead = 2});
-  for (int64_t i = 0; i < 30; ++i) other->Get(i, 0);
+  for (int64_t i = 0; i < 30; ++i) ASSERT_OK(other->Get(i, 0));
   ExpectIs(source, held, 0, 0);
 }
 

@@ -1,0 +1,70 @@
+#include "densenet/data/data_source.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "densenet/data/class_folder.h"
+
+namespace densenet {
+namespace {
+
+constexpr std::string_view kFolder = "folder";
+
+StatusOr<std::unique_ptr<ExampleStore>> OpenFolder(
+    const std::string& folder, Split split, std::vector<std::string>* notes) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ClassFolder> set,
+                   ClassFolder::Open(folder, split));
+  if (set->others() > 0) {
+    notes->push_back(fmt::format(
+        "passed over in the {} images, not named as JPEG or PNG: {}{}",
+        Name(split), set->an_other(),
+        set->others() > 1 ? fmt::format(" and {} more", set->others() - 1)
+                          : ""));
+  }
+  return std::unique_ptr<ExampleStore>(std::move(set));
+}
+
+}  // namespace
+
+std::vector<std::string> DataSourceNames() {
+  std::vector<std::string> names = DatasetNames();
+  names.emplace_back(kFolder);
+  return names;
+}
+
+bool IsStreamed(std::string_view dataset) { return dataset == kFolder; }
+
+Status CheckDataSourceName(std::string_view dataset) {
+  const std::vector<std::string> names = DataSourceNames();
+  if (std::find(names.begin(), names.end(), dataset) != names.end()) {
+    return OkStatus();
+  }
+  return InvalidArgument(
+      fmt::format("unknown data set '{}': expected one of {}", dataset,
+                  fmt::join(names, ", ")));
+}
+
+StatusOr<ImageDatasetInfo> DescribeData(const DataQuery& query) {
+  RETURN_IF_ERROR(CheckDataSourceName(query.dataset));
+  if (query.dataset != kFolder) return GetDatasetInfo(query.dataset);
+  ImageDatasetInfo info;
+  info.name = kFolder;
+  info.channels = 3;
+  ASSIGN_OR_RETURN(info.class_names, ClassFolderNames(query.folder));
+  return info;
+}
+
+StatusOr<std::unique_ptr<ExampleStore>> OpenData(
+    const DataQuery& query, Split split, MemoryResource& resource,
+    std::vector<std::string>* notes) {
+  if (query.dataset == kFolder) return OpenFolder(query.folder, split, notes);
+  ASSIGN_OR_RETURN(Dataset set,
+                   LoadDataset(query.dataset, query.folder, split, resource));
+  return std::unique_ptr<ExampleStore>(
+      std::make_unique<Dataset>(std::move(set)));
+}
+
+}  // namespace densenet
