@@ -42,6 +42,8 @@ Classifier::Classifier(StepBuilder& builder, const BlockFeatures& features,
                        const std::string& norm_name)
     : features_(features),
       classes_(builder.config().classes),
+      loss_params_(builder.loss_params()),
+      class_weights_(builder.class_weights()),
       norm_(builder, features, features.pieces(), norm_name,
             /*last_reader=*/true),
       w_(builder.Parameter("classifier.weight")),
@@ -119,25 +121,26 @@ void Classifier::AddLossTask(StepBuilder& builder) {
   const Context& ctx = builder.ctx();
   const BufferId losses = builder.Floats(
       "classifier.losses", BufferKind::kScratch, builder.max_batch());
-  builder.Add("classifier.loss", "forward head", {logits_, losses},
-              [this, losses, &ctx](const Step& step) {
-                result_ = BatchResult();
-                result_.examples = step.images;
-                if (step.labels == nullptr) return OkStatus();
-                float* loss = step.Data<float>(losses);
-                RETURN_IF_ERROR(SparseSoftmaxCrossEntropy(
-                    ctx, last_logits_, Labels(step),
-                    TensorView(loss, DType::kFloat32, {step.images})));
-                const float* logits = step.Data<float>(logits_);
-                for (int64_t n = 0; n < step.images; ++n) {
-                  result_.loss_sum += loss[n];
-                  const float* row = logits + n * classes_;
-                  const int64_t rank = Rank(row, classes_, step.labels[n]);
-                  if (rank < 1) ++result_.correct;
-                  if (rank < 5) ++result_.correct_top5;
-                }
-                return OkStatus();
-              });
+  builder.Add(
+      "classifier.loss", "forward head", {logits_, losses},
+      [this, losses, &ctx](const Step& step) {
+        result_ = BatchResult();
+        result_.examples = step.images;
+        if (step.labels == nullptr) return OkStatus();
+        float* loss = step.Data<float>(losses);
+        RETURN_IF_ERROR(SparseSoftmaxCrossEntropy(
+            ctx, last_logits_, Labels(step),
+            TensorView(loss, DType::kFloat32, {step.images}), loss_params_));
+        const float* logits = step.Data<float>(logits_);
+        for (int64_t n = 0; n < step.images; ++n) {
+          result_.loss_sum += double{ExampleWeight(step.labels[n])} * loss[n];
+          const float* row = logits + n * classes_;
+          const int64_t rank = Rank(row, classes_, step.labels[n]);
+          if (rank < 1) ++result_.correct;
+          if (rank < 5) ++result_.correct_top5;
+        }
+        return OkStatus();
+      });
 }
 
 Status Classifier::AddBackward(StepBuilder& builder) {
@@ -148,18 +151,25 @@ Status Classifier::AddBackward(StepBuilder& builder) {
   const BufferId d_pooled =
       builder.Floats("classifier.pooled.gradient", BufferKind::kGradients,
                      n * norm_.channels());
-  const BufferId share =
-      builder.Floats("classifier.share", BufferKind::kScratch, 1);
+  // One for all rows where classes count alike.
+  const bool weighted = !class_weights_.empty();
+  const BufferId share = builder.Floats("classifier.share",
+                                        BufferKind::kScratch, weighted ? n : 1);
   builder.Add("classifier.loss.backward", "backward head",
               {logits_, d_logits, share},
-              [this, d_logits, share, &ctx](const Step& step) {
-                // Each example's part of the mean, for all rows alike.
+              [this, d_logits, share, weighted, &ctx](const Step& step) {
+                // Each example's part of the mean.
                 float* weight = step.Data<float>(share);
-                *weight = 1.0f / static_cast<float>(step.images);
+                const float part = 1.0f / static_cast<float>(step.images);
+                *weight = part;
+                for (int64_t i = 0; weighted && i < step.images; ++i) {
+                  weight[i] = part * ExampleWeight(step.labels[i]);
+                }
                 return SparseSoftmaxCrossEntropyBackward(
                     ctx, Rows(step, logits_, classes_), Labels(step),
-                    TensorView(weight, DType::kFloat32, {step.images}, {0}),
-                    Rows(step, d_logits, classes_));
+                    TensorView(weight, DType::kFloat32, {step.images},
+                               {weighted ? 1 : 0}),
+                    Rows(step, d_logits, classes_), loss_params_);
               });
   RETURN_IF_ERROR(AddLinearBackwardTask(builder, d_logits, d_pooled));
   norm_.BeginBackward(builder);

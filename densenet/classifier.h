@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/types/span.h"
+#include "core/ops/sparse_softmax_cross_entropy.h"
 #include "core/tensor.h"
 #include "densenet/block_features.h"
 #include "densenet/feature_norm.h"
@@ -36,6 +38,11 @@ class Classifier {
   TensorView Weight(const float* data) const;
   TensorView Bias(const float* data) const;
   void AddPoolTask(StepBuilder& builder);
+  // How often an example counts in the loss.
+  float ExampleWeight(int32_t label) const {
+    return class_weights_.empty() ? 1.0f
+                                  : class_weights_[static_cast<size_t>(label)];
+  }
   Status AddLinearTask(StepBuilder& builder);
   void AddLossTask(StepBuilder& builder);
   Status AddLinearBackwardTask(StepBuilder& builder, BufferId d_logits,
@@ -43,6 +50,8 @@ class Classifier {
 
   const BlockFeatures& features_;
   const int64_t classes_;
+  const CrossEntropyParams loss_params_;
+  const absl::Span<const float> class_weights_;  // empty: all 1
   FeatureNorm norm_;
   const ParameterRef w_;
   const ParameterRef b_;

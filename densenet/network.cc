@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <glog/logging.h>
 
+#include <cmath>
 #include <vector>
 
 #include "densenet/block_features.h"
@@ -107,6 +108,23 @@ StatusOr<std::unique_ptr<Network>> Network::Create(const Context& ctx,
   if (options.max_batch < 1) {
     return InvalidArgument(fmt::format("batch of {} images: expected 1 or more",
                                        options.max_batch));
+  }
+  if (!options.class_weights.empty() &&
+      static_cast<int64_t>(options.class_weights.size()) != config.classes) {
+    return InvalidArgument(fmt::format("{} class weights for {} classes",
+                                       options.class_weights.size(),
+                                       config.classes));
+  }
+  for (float weight : options.class_weights) {
+    if (!(0 <= weight && std::isfinite(weight))) {
+      return InvalidArgument(fmt::format(
+          "class weight {}: expected a number of 0 or more", weight));
+    }
+  }
+  if (!(0 <= options.label_smoothing && options.label_smoothing < 1)) {
+    return InvalidArgument(
+        fmt::format("label smoothing {}: expected 0 or more, less than 1",
+                    options.label_smoothing));
   }
   if (!ctx.device().is_cpu()) {
     return Unimplemented(fmt::format(

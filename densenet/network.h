@@ -17,7 +17,7 @@
 //           labels n values in [0, classes); logits (n, classes)
 // Memory    the arena of plan().arena_bytes(); a step allocates nothing else
 // Errors    InvalidArgument     shapes, labels out of range, batch norm over a
-//                               single value in training
+//                               single value in training, impossible options
 // Numerics  loss and statistics bitwise equal under every strategy and number
 //           of threads
 // Threads   one thread of control; works on ctx.threads()
@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "core/context.h"
@@ -43,7 +44,7 @@ namespace densenet {
 
 // Sums over a batch, so that batches of different sizes add up right.
 struct BatchResult {
-  double loss_sum = 0;  // of the examples' cross-entropies
+  double loss_sum = 0;  // of the examples' losses
   int64_t correct = 0;  // top-1
   int64_t correct_top5 = 0;
   int64_t examples = 0;
@@ -59,6 +60,11 @@ class Network {
     // Training: normalize with the running statistics and leave them alone
     // (fine-tuning). They are constants to the gradient.
     bool frozen_statistics = false;
+    // Training: of the loss (core/ops/sparse_softmax_cross_entropy.h).
+    double label_smoothing = 0;
+    // Training: an example's loss counts as often as its class's weight says;
+    // the mean is still over the examples. Empty: once each.
+    std::vector<float> class_weights = {};
   };
 
   // Builds the schedule; allocates none of its buffers. `ctx` and `store` must

@@ -11,6 +11,7 @@
 #include "core/device.h"
 #include "core/io/file.h"
 #include "densenet/byte_size.h"
+#include "densenet/class_weights.h"
 #include "densenet/data/data_source.h"
 #include "densenet/data/normalization.h"
 #include "densenet/presets.h"
@@ -153,6 +154,16 @@ Status ResolveData(const RunOptions& o, RunConfig& c) {
   RETURN_IF_ERROR(AtLeast("validation", c.validation, 0));
   if (o.last_batch) {
     ASSIGN_OR_RETURN(c.last_batch, ParseLastBatch(*o.last_batch));
+  }
+  c.label_smoothing = o.label_smoothing.value_or(0);
+  if (!(0 <= c.label_smoothing && c.label_smoothing < 1)) {
+    return InvalidArgument(
+        fmt::format("--label-smoothing {}: expected 0 or more, less than 1",
+                    c.label_smoothing));
+  }
+  if (o.class_weights) {
+    ASSIGN_OR_RETURN(c.class_weights,
+                     ParseClassWeights(*o.class_weights, info.class_names));
   }
   const std::string on_bad_data = o.on_bad_data.value_or("stop");
   if (on_bad_data != "stop" && on_bad_data != "skip") {
@@ -399,6 +410,8 @@ Json ToJson(const RunConfig& c) {
   json["weight-decay"] =
       Json::parse(fmt::format("{}", c.optimizer.weight_decay));
   json["momentum"] = Json::parse(fmt::format("{}", c.optimizer.momentum));
+  if (c.label_smoothing > 0) json["label-smoothing"] = c.label_smoothing;
+  if (!c.class_weights.empty()) json["class-weights"] = c.class_weights;
   json["seed"] = c.seed;
   json["strategy"] = c.strategy ? Name(*c.strategy) : kAuto;
   if (c.memory_budget_bytes > 0) {

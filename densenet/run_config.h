@@ -63,6 +63,8 @@ struct RunOptions {
   std::optional<std::vector<double>> milestones;
   std::optional<double> weight_decay;
   std::optional<double> momentum;
+  std::optional<double> label_smoothing;
+  std::optional<std::string> class_weights;
   std::optional<uint64_t> seed;
   // Machine
   std::optional<std::string> strategy;
@@ -111,6 +113,8 @@ struct RunConfig {
   int64_t steps_per_epoch = 0;  // 0: as many as there are batches
   int64_t max_steps = 0;        // 0: no limit
   OptimizerConfig optimizer;
+  double label_smoothing = 0;
+  std::string class_weights;  // see class_weights.h; "": all alike
   ScheduleConfig schedule;
   uint64_t seed = 1;
 

@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/context.h"
+#include "core/ops/sparse_softmax_cross_entropy.h"
 #include "densenet/kernels/normalized_rows.h"
 #include "densenet/model_config.h"
 #include "densenet/network.h"
@@ -89,6 +91,14 @@ class StepBuilder {
   // An evaluation network keeps nothing and normalizes inside the kernels.
   const StrategyTraits& traits() const { return traits_; }
   int64_t max_batch() const { return options_.max_batch; }
+  // Of the training loss; evaluation has the plain one.
+  CrossEntropyParams loss_params() const {
+    return {training() ? options_.label_smoothing : 0.0};
+  }
+  absl::Span<const float> class_weights() const {
+    return training() ? absl::MakeConstSpan(options_.class_weights)
+                      : absl::Span<const float>();
+  }
   int64_t threads() const { return ctx_.threads().threads(); }
 
   BufferId Floats(std::string_view name, BufferKind kind, int64_t count) {

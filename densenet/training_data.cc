@@ -28,6 +28,12 @@ BatchSource::Options EvaluationSourceOptions(const RunConfig& config) {
   return options;
 }
 
+int LoaderWorkers(const RunConfig& config, const BatchSource& source,
+                  int threads) {
+  if (config.workers > 0) return config.workers;
+  return source.decodes() ? threads : 1;
+}
+
 Status TrainingData::Open(const RunConfig& config, MemoryResource& resource) {
   const DataQuery query = {.dataset = config.dataset, .folder = config.data};
   const int64_t before = resource.stats().active_bytes;

@@ -66,6 +66,11 @@ class TrainingData {
 // evaluation, later and elsewhere, must do alike.
 BatchSource::Options EvaluationSourceOptions(const RunConfig& config);
 
+// Threads that prepare a run's batches: as configured, or one for each of
+// `threads` where images are decoded.
+int LoaderWorkers(const RunConfig& config, const BatchSource& source,
+                  int threads);
+
 }  // namespace densenet
 
 #endif  // DENSENET_DENSENET_TRAINING_DATA_H_

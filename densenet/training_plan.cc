@@ -124,6 +124,9 @@ StatusOr<TrainingPlan> PlanTraining(const Context& ctx, const RunConfig& config,
   Network::Options options;
   options.strategy = strategy;
   options.max_batch = train_batch;
+  if (!config.class_weights.empty()) {  // which they are is not planned
+    options.class_weights.assign(static_cast<size_t>(config.model.classes), 1);
+  }
   ASSIGN_OR_RETURN(auto train,
                    Network::Create(ctx, config.model, options, store));
   plan.train_arena_bytes = train->plan().arena_bytes();

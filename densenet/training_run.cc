@@ -8,6 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "densenet/class_weights.h"
 
 namespace densenet {
 namespace {
@@ -126,9 +127,7 @@ BatchLoader::Options TrainingRun::LoaderOptions(const BatchSource& source,
                                                 bool training) const {
   BatchLoader::Options options;
   options.ahead = config_.prefetch;
-  options.workers = config_.workers > 0 ? config_.workers
-                    : source.decodes()  ? threads()
-                                        : 1;
+  options.workers = LoaderWorkers(config_, source, threads());
   options.across_epochs = training;
   options.batches = training ? pass_batches_ : 0;
   return options;
@@ -161,6 +160,11 @@ Status TrainingRun::Plan() {
   Network::Options options;
   options.strategy = *config_.strategy;
   options.max_batch = plan_.batch;
+  options.label_smoothing = config_.label_smoothing;
+  if (!config_.class_weights.empty()) {
+    ASSIGN_OR_RETURN(options.class_weights,
+                     MakeClassWeights(config_.class_weights, data_->train()));
+  }
   ASSIGN_OR_RETURN(train_network_,
                    Network::Create(*context_, config_.model, options, *store_));
   options.mode = Network::Mode::kEvaluate;
@@ -213,6 +217,7 @@ StatusOr<TrainingRun::StepResult> TrainingRun::TrainStep() {
       const Batch batch,
       loader->Get(batch_number / pass_batches_, batch_number % pass_batches_));
   StepResult done;
+  done.wait_seconds = absl::ToDoubleSeconds(absl::Now() - start);
   for (const BadExample& bad : batch.bad) done.skipped.push_back(bad.reason);
   progress_.skipped += static_cast<int64_t>(batch.bad.size());
   if (progress_.skipped > config_.max_bad) {

@@ -63,6 +63,7 @@ class TrainingRun {
   struct StepResult {
     int64_t examples = 0;
     double seconds = 0;
+    double wait_seconds = 0;  // of these, for the batch
     // Images that could not be read, and why.
     std::vector<Status> skipped;
   };

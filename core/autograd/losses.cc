@@ -4,7 +4,6 @@
 #include "core/autograd/op_call.h"
 #include "core/ops/sigmoid_cross_entropy.h"
 #include "core/ops/softmax.h"
-#include "core/ops/sparse_softmax_cross_entropy.h"
 
 namespace densenet {
 
@@ -21,24 +20,26 @@ Var Softmax(Var x) {
       });
 }
 
-Var SparseSoftmaxCrossEntropy(Var logits, Var labels) {
+Var SparseSoftmaxCrossEntropy(Var logits, Var labels,
+                              const CrossEntropyParams& params) {
   return ApplyOp(
       "SparseSoftmaxCrossEntropy", {logits, labels},
-      [](ForwardCall& call) -> Status {
+      [params](ForwardCall& call) -> Status {
         ASSIGN_OR_RETURN(TensorView losses, call.NewOutput(call.x(1).shape()));
         return SparseSoftmaxCrossEntropy(call.ctx(), call.x(0), call.x(1),
-                                         losses);
+                                         losses, params);
       },
-      [](BackwardCall& call) -> Status {
+      [params](BackwardCall& call) -> Status {
         if (!call.wants(0)) return OkStatus();
         ASSIGN_OR_RETURN(TensorView dlogits, call.dx(0));
-        return SparseSoftmaxCrossEntropyBackward(call.ctx(), call.x(0),
-                                                 call.x(1), call.dy(), dlogits);
+        return SparseSoftmaxCrossEntropyBackward(
+            call.ctx(), call.x(0), call.x(1), call.dy(), dlogits, params);
       });
 }
 
-Var MeanSparseSoftmaxCrossEntropy(Var logits, Var labels) {
-  return ReduceMean(SparseSoftmaxCrossEntropy(logits, labels));
+Var MeanSparseSoftmaxCrossEntropy(Var logits, Var labels,
+                                  const CrossEntropyParams& params) {
+  return ReduceMean(SparseSoftmaxCrossEntropy(logits, labels, params));
 }
 
 Var SigmoidCrossEntropy(Var logits, Var targets) {

@@ -9,7 +9,13 @@ namespace densenet {
 namespace {
 
 Status CheckInputs(const Context& ctx, std::string_view op,
-                   ConstTensorView logits, ConstTensorView labels) {
+                   ConstTensorView logits, ConstTensorView labels,
+                   const CrossEntropyParams& params) {
+  if (!(0 <= params.label_smoothing && params.label_smoothing < 1)) {
+    return InvalidArgument(
+        fmt::format("{}: label smoothing {}: expected 0 or more, less than 1",
+                    op, params.label_smoothing));
+  }
   RETURN_IF_ERROR(CheckRowOperands(ctx, op, {{"logits", logits}}));
   RETURN_IF_ERROR(CheckOperands(ctx, op, DType::kInt32, {{"labels", labels}}));
   RETURN_IF_ERROR(CheckCpu(ctx, op));
@@ -35,13 +41,15 @@ Status CheckInputs(const Context& ctx, std::string_view op,
 }  // namespace
 
 Status SparseSoftmaxCrossEntropy(const Context& ctx, ConstTensorView logits,
-                                 ConstTensorView labels, TensorView losses) {
+                                 ConstTensorView labels, TensorView losses,
+                                 const CrossEntropyParams& params) {
   constexpr std::string_view kName = "SparseSoftmaxCrossEntropy";
-  RETURN_IF_ERROR(CheckInputs(ctx, kName, logits, labels));
+  RETURN_IF_ERROR(CheckInputs(ctx, kName, logits, labels, params));
   RETURN_IF_ERROR(
       CheckOperands(ctx, kName, DType::kFloat32, {{"losses", losses}}));
   RETURN_IF_ERROR(CheckShape(kName, {"losses", losses}, labels.shape()));
-  SparseSoftmaxCrossEntropyCpu(ctx, logits, labels, losses);
+  SparseSoftmaxCrossEntropyCpu(ctx, logits, labels, losses,
+                               params.label_smoothing);
   return OkStatus();
 }
 
@@ -49,15 +57,17 @@ Status SparseSoftmaxCrossEntropyBackward(const Context& ctx,
                                          ConstTensorView logits,
                                          ConstTensorView labels,
                                          ConstTensorView dlosses,
-                                         TensorView dlogits) {
+                                         TensorView dlogits,
+                                         const CrossEntropyParams& params) {
   constexpr std::string_view kName = "SparseSoftmaxCrossEntropyBackward";
-  RETURN_IF_ERROR(CheckInputs(ctx, kName, logits, labels));
+  RETURN_IF_ERROR(CheckInputs(ctx, kName, logits, labels, params));
   RETURN_IF_ERROR(
       CheckOperands(ctx, kName, DType::kFloat32, {{"dlosses", dlosses}}));
   RETURN_IF_ERROR(CheckRowOperands(ctx, kName, {{"dlogits", dlogits}}));
   RETURN_IF_ERROR(CheckShape(kName, {"dlosses", dlosses}, labels.shape()));
   RETURN_IF_ERROR(CheckShape(kName, {"dlogits", dlogits}, logits.shape()));
-  SparseSoftmaxCrossEntropyBackwardCpu(ctx, logits, labels, dlosses, dlogits);
+  SparseSoftmaxCrossEntropyBackwardCpu(ctx, logits, labels, dlosses, dlogits,
+                                       params.label_smoothing);
   return OkStatus();
 }
 

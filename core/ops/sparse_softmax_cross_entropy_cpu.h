@@ -12,12 +12,11 @@
 namespace densenet {
 
 void SparseSoftmaxCrossEntropyCpu(const Context& ctx, ConstTensorView logits,
-                                  ConstTensorView labels, TensorView losses);
-void SparseSoftmaxCrossEntropyBackwardCpu(const Context& ctx,
-                                          ConstTensorView logits,
-                                          ConstTensorView labels,
-                                          ConstTensorView dlosses,
-                                          TensorView dlogits);
+                                  ConstTensorView labels, TensorView losses,
+                                  double label_smoothing);
+void SparseSoftmaxCrossEntropyBackwardCpu(
+    const Context& ctx, ConstTensorView logits, ConstTensorView labels,
+    ConstTensorView dlosses, TensorView dlogits, double label_smoothing);
 
 }  // namespace densenet
 

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
 
 #include "densenet/byte_size.h"
+#include "densenet/cli/bench_input.h"
 #include "densenet/cli/command.h"
 #include "densenet/cli/network_options.h"
+#include "densenet/cli/train_options.h"
 #include "densenet/step_benchmark.h"
 #include "memory/host_memory.h"
 
@@ -20,6 +23,8 @@ struct BenchOptions {
   int64_t warm_up = 2;
   int threads = 0;
   bool profile = false;
+  bool input = false;
+  double seconds = 5;
   std::optional<std::string> json;
 };
 
@@ -101,6 +106,22 @@ StatusOr<StepBenchmarkOptions> Resolve(const BenchOptions& options) {
   return bench;
 }
 
+BenchInputOptions InputOptions(const BenchOptions& options) {
+  BenchInputOptions input;
+  input.run = options.network.run;
+  input.run.image_size = options.network.image_size;
+  input.run.batch = std::to_string(options.batch);
+  input.run.threads = options.threads;
+  if (options.network.strategies && !options.network.strategies->empty()) {
+    input.run.strategy = options.network.strategies->front();
+  }
+  input.steps = options.steps;
+  input.warm_up = options.warm_up;
+  input.seconds = options.seconds;
+  input.json = options.json;
+  return input;
+}
+
 }  // namespace
 
 void AddBenchCommand(CLI::App& app, const Environment& env, Command* selected) {
@@ -115,12 +136,20 @@ void AddBenchCommand(CLI::App& app, const Environment& env, Command* selected) {
   command->add_option("--threads", options->threads, "(all)");
   command->add_flag("--profile", options->profile,
                     "say where the time goes, phase by phase");
+  command->add_flag("--input", options->input,
+                    "measure the images of --dataset instead: how many a "
+                    "second the workers prepare and, of the network if one is "
+                    "named, how long a step waits for them");
+  command->add_option("--seconds", options->seconds,
+                      "with --input: how long images are prepared (5)");
+  AddDataOptions(*command, options->network.run);
   AddOption(*command, "--json", options->json,
             "write the medians: an object, or {\"rows\": [...]} for several "
             "strategies",
             "FILE");
   command->callback([&env, selected, options] {
     *selected = [&env, options]() -> int {
+      if (options->input) return RunBenchInput(InputOptions(*options), env);
       const StatusOr<StepBenchmarkOptions> bench = Resolve(*options);
       if (!bench.ok()) {
         return Report(env, kName, bench.status(), kExitUsage);

@@ -16,15 +16,15 @@ namespace {
 
 // All fields, for what concerns every one.
 auto Fields(RunOptions& o) {
-  return std::tie(o.preset, o.depth, o.blocks, o.growth, o.bottleneck,
-                  o.compression, o.dropout, o.stem, o.stem_channels, o.dataset,
-                  o.data, o.image_size, o.augment, o.normalize, o.validation,
-                  o.last_batch, o.on_bad_data, o.max_bad, o.prefetch, o.workers,
-                  o.batch, o.epochs, o.steps_per_epoch, o.max_steps,
-                  o.optimizer, o.learning_rate, o.schedule, o.milestones,
-                  o.weight_decay, o.momentum, o.seed, o.strategy,
-                  o.memory_budget, o.device, o.threads, o.out, o.eval_every,
-                  o.keep, o.checkpoint_every, o.checkpoint_minutes);
+  return std::tie(
+      o.preset, o.depth, o.blocks, o.growth, o.bottleneck, o.compression,
+      o.dropout, o.stem, o.stem_channels, o.dataset, o.data, o.image_size,
+      o.augment, o.normalize, o.validation, o.last_batch, o.on_bad_data,
+      o.max_bad, o.prefetch, o.workers, o.batch, o.epochs, o.steps_per_epoch,
+      o.max_steps, o.optimizer, o.learning_rate, o.schedule, o.milestones,
+      o.weight_decay, o.momentum, o.label_smoothing, o.class_weights, o.seed,
+      o.strategy, o.memory_budget, o.device, o.threads, o.out, o.eval_every,
+      o.keep, o.checkpoint_every, o.checkpoint_minutes);
 }
 
 template <size_t... kIndex, typename Fields>
@@ -74,6 +74,14 @@ void AddOptimizationOptions(CLI::App& command, RunOptions& o) {
             "of all parameters: adds decay * w to the gradient (1e-4)", "X")
       ->group(kGroup);
   AddOption(command, "--momentum", o.momentum, "(0.9)", "X")->group(kGroup);
+  AddOption(command, "--label-smoothing", o.label_smoothing,
+            "part of each label that is spread over all classes (0)", "E")
+      ->group(kGroup);
+  AddOption(command, "--class-weights", o.class_weights,
+            "weights of the classes in the loss: balanced (each class counts "
+            "alike), or a file with a class and its weight a line (1 each)",
+            "balanced|FILE")
+      ->group(kGroup);
   AddOption(command, "--seed", o.seed,
             "of initial values, order, augmentation, dropout (1)", "N")
       ->group(kGroup);

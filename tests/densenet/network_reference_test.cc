@@ -78,9 +78,14 @@ class NetworkReferenceTest : public ::testing::TestWithParam<NamedConfig> {
     (*store)->Initialize(**ctx, 3);
     Perturb(**store);
     PerturbStatistics(**store);
-    auto network = Network::Create(
-        **ctx, config, {Network::Mode::kTrain, strategy, images, frozen},
-        **store);
+    Network::Options options;
+    options.strategy = strategy;
+    options.max_batch = images;
+    options.frozen_statistics = frozen;
+    options.label_smoothing = input_.label_smoothing;
+    options.class_weights.assign(input_.class_weights.begin(),
+                                 input_.class_weights.end());
+    auto network = Network::Create(**ctx, config, options, **store);
     ASSERT_TRUE(network.ok()) << network.status();
     auto arena = Arena::Create(memory, (*network)->plan().arena_bytes());
     ASSERT_TRUE(arena.ok());
@@ -229,6 +234,27 @@ TEST_P(NetworkReferenceTest, FrozenStatisticsAreConstants) {
   const ReferenceOutput expected = testing::ReferenceStep(input_);
   for (Strategy strategy : AllStrategies()) {
     RunStep(strategy, nullptr, /*frozen=*/true);
+    EXPECT_NEAR(loss_, expected.loss, kGradientBar * expected.loss);
+    EXPECT_LE(testing::RelativeNorm(Flat(gradients_), Flat(expected.gradients)),
+              kGradientBar)
+        << Name(strategy);
+  }
+}
+
+TEST_P(NetworkReferenceTest, WeightedClassesAndSmoothedLabels) {
+  input_.label_smoothing = 0.1;
+  for (int64_t c = 0; c < GetParam().config.classes; ++c) {
+    input_.class_weights.push_back(0.25 * static_cast<double>(c));
+  }
+  Masks masks;
+  RunStep(Strategy::kNaive, &masks);
+  if (HasFatalFailure()) return;
+  input_.masks = &masks;
+  const ReferenceOutput expected = testing::ReferenceStep(input_);
+  const double naive_loss = loss_;
+  for (Strategy strategy : AllStrategies()) {
+    RunStep(strategy, nullptr);
+    EXPECT_EQ(loss_, naive_loss) << Name(strategy);
     EXPECT_NEAR(loss_, expected.loss, kGradientBar * expected.loss);
     EXPECT_LE(testing::RelativeNorm(Flat(gradients_), Flat(expected.gradients)),
               kGradientBar)

@@ -308,10 +308,14 @@ void Reference::Loss(const MapPtr& logits) {
     double sum = 0;
     for (int64_t o = 0; o < k; ++o) sum += std::exp(row[o] - largest);
     const int32_t label = in_.labels[i];
-    out_.loss += (std::log(sum) + largest - row[label]) / logits->n;
+    const double weight =
+        (in_.class_weights.empty() ? 1 : in_.class_weights[label]) / logits->n;
     for (int64_t o = 0; o < k; ++o) {
-      const double softmax = std::exp(row[o] - largest) / sum;
-      logits->gradient[i * k + o] = (softmax - (o == label)) / logits->n;
+      const double target =
+          (o == label) * (1 - in_.label_smoothing) + in_.label_smoothing / k;
+      const double log_softmax = row[o] - largest - std::log(sum);
+      out_.loss -= weight * target * log_softmax;
+      logits->gradient[i * k + o] = weight * (std::exp(log_softmax) - target);
     }
   }
 }

@@ -23,6 +23,8 @@ struct ReferenceInput {
   int64_t images = 0;
   std::vector<double> pixels;  // (images, H, W, C)
   std::vector<int32_t> labels;
+  double label_smoothing = 0;
+  std::vector<double> class_weights;  // empty: 1 each
   uint64_t seed = 0;  // of the dropout masks, as in the network under test
   uint32_t step = 0;
   // Running statistics by name, normalizing in place of the batch's; constants

@@ -102,7 +102,8 @@ TEST(RunConfig, ErrorsSayWhatIsPossible) {
         {"--depth -9223372036854775807: expected 1 to"});
   fails([](RunOptions& o) { o.blocks = {{1, 2}}; }, {"--depth and --blocks"});
   fails([](RunOptions& o) { o.dataset = "cifar"; }, {"cifar", "mnist"});
-  fails([](RunOptions& o) { o.augment = "all"; }, {"all", "none, cifar or imagenet"});
+  fails([](RunOptions& o) { o.augment = "all"; },
+        {"all", "none, cifar or imagenet"});
   fails([](RunOptions& o) { o.growth = 0; }, {"--growth 0"});
   fails([](RunOptions& o) { o.depth = 3; }, {"nearest 10"});
   fails([](RunOptions& o) { o.batch = "4611686018427387904"; }, {"--batch"});

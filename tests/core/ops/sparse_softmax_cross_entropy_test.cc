@@ -26,14 +26,20 @@ using ::densenet::testing::TestTensor;
 
 using Vector = std::vector<double>;
 
-// log(sum exp(x)) - x[label], by definition.
+// log(sum exp(x)) - sum t x, by definition.
 Vector CrossEntropyReference(const Vector& x, const std::vector<int32_t>& label,
-                             int64_t classes) {
+                             int64_t classes, double smoothing = 0) {
   Vector losses(label.size());
   for (size_t n = 0; n < label.size(); ++n) {
     double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[n * classes + c]);
-    losses[n] = std::log(sum) - x[n * classes + label[n]];
+    losses[n] = 0;
+    for (int64_t c = 0; c < classes; ++c) {
+      const double target = (c == label[n] ? 1 - smoothing : 0) +
+                            smoothing / static_cast<double>(classes);
+      losses[n] -= target * x[n * classes + c];
+      sum += std::exp(x[n * classes + c]);
+    }
+    losses[n] += std::log(sum);
   }
   return losses;
 }
@@ -45,6 +51,7 @@ ConstTensorView LabelsView(const std::vector<int32_t>& label) {
 
 // (rows, classes, gap, threads)
 using Param = std::tuple<int64_t, int64_t, int64_t, int>;
+constexpr double kSmoothings[] = {0, 0.1, 0.9};
 
 class SparseSoftmaxCrossEntropyTest : public ::testing::TestWithParam<Param> {};
 
@@ -57,21 +64,26 @@ TEST_P(SparseSoftmaxCrossEntropyTest, MatchesReference) {
   for (int64_t n = 0; n < rows; ++n) {
     label[n] = static_cast<int32_t>(n * 7 % classes);
   }
-  TestTensor losses({rows}), dx({rows, classes}, gap);
-  ASSERT_OK(SparseSoftmaxCrossEntropy(*ctx, x.view(), LabelsView(label),
-                                      losses.view()));
-  EXPECT_TRUE(Near(losses.const_view(),
-                   CrossEntropyReference(x.ToDoubles(), label, classes), 4));
-  ASSERT_OK(SparseSoftmaxCrossEntropyBackward(*ctx, x.view(), LabelsView(label),
-                                              dy.view(), dx.view()));
-  EXPECT_TRUE(dx.GapsUntouched());
-  const Vector expected = NumericGradient(
-      [&, width = classes](const Vector& v) {
-        return Dot(CrossEntropyReference(v, label, width), dy.ToDoubles());
-      },
-      x.ToDoubles());
-  if (classes > 1) {
-    EXPECT_TRUE(Near(dx.const_view(), expected, classes));
+  for (double smoothing : kSmoothings) {
+    const CrossEntropyParams params = {.label_smoothing = smoothing};
+    TestTensor losses({rows}), dx({rows, classes}, gap);
+    ASSERT_OK(SparseSoftmaxCrossEntropy(*ctx, x.view(), LabelsView(label),
+                                        losses.view(), params));
+    EXPECT_TRUE(Near(
+        losses.const_view(),
+        CrossEntropyReference(x.ToDoubles(), label, classes, smoothing), 4));
+    ASSERT_OK(SparseSoftmaxCrossEntropyBackward(
+        *ctx, x.view(), LabelsView(label), dy.view(), dx.view(), params));
+    EXPECT_TRUE(dx.GapsUntouched());
+    const Vector expected = NumericGradient(
+        [&, width = classes](const Vector& v) {
+          return Dot(CrossEntropyReference(v, label, width, smoothing),
+                     dy.ToDoubles());
+        },
+        x.ToDoubles());
+    if (classes > 1) {
+      EXPECT_TRUE(Near(dx.const_view(), expected, classes));
+    }
   }
 }
 
@@ -105,6 +117,19 @@ TEST(SparseSoftmaxCrossEntropyOpTest, OneFactorForAllRowsIsAGradientOfTheMean) {
   ASSERT_OK(SparseSoftmaxCrossEntropyBackward(*ctx, x.view(), labels, all,
                                               dx_all.view()));
   EXPECT_TRUE(BitwiseEqual(dx.const_view(), dx_all.const_view()));
+}
+
+TEST(SparseSoftmaxCrossEntropyOpTest, ImpossibleSmoothingIsAnError) {
+  const auto ctx = MakeContext(1);
+  const TestTensor x({1, 2});
+  TestTensor losses({1});
+  const std::vector<int32_t> label = {0};
+  for (double smoothing : {-0.1, 1.0, std::nan("")}) {
+    EXPECT_THAT(SparseSoftmaxCrossEntropy(*ctx, x.view(), LabelsView(label),
+                                          losses.view(),
+                                          {.label_smoothing = smoothing}),
+                Fails(StatusCode::kInvalidArgument, {"label smoothing"}));
+  }
 }
 
 TEST(SparseSoftmaxCrossEntropyOpTest, ErrorsNameLabelAndRow) {

@@ -114,7 +114,8 @@ TEST_F(AppTest, TrainsEvaluatesAndPredicts) {
   const Json trained = ReadJson("t.json");
   EXPECT_THAT(Keys(trained),
               ::testing::ElementsAre("steps", "epochs", "error_percent",
-                                     "images_per_second", "planned_peak_bytes",
+                                     "top5_error_percent", "images_per_second",
+                                     "planned_peak_bytes",
                                      "measured_peak_bytes", "checkpoint"));
   EXPECT_EQ(trained["steps"], 4);
   EXPECT_EQ(trained["planned_peak_bytes"], trained["measured_peak_bytes"]);
@@ -126,7 +127,8 @@ TEST_F(AppTest, TrainsEvaluatesAndPredicts) {
       << err_.str();
   const Json evaluated = ReadJson("e.json");
   EXPECT_THAT(Keys(evaluated),
-              ::testing::ElementsAre("error_percent", "loss", "examples"));
+              ::testing::ElementsAre("error_percent", "loss", "examples",
+                                     "top5_error_percent"));
   EXPECT_EQ(evaluated["error_percent"], trained["error_percent"]);
   EXPECT_EQ(evaluated["examples"], 10);
   ASSERT_EQ(Run({"eval", "--checkpoint", dir_.File("run"), "--best",

@@ -102,5 +102,23 @@ TEST(NormalizationTest, Errors) {
   EXPECT_FALSE(PixelTable::Create({}).ok());
 }
 
+TEST(ParseNormalizationTest, NamesAndNumbers) {
+  EXPECT_EQ(*ParseNormalization("dataset", 3), std::nullopt);
+  EXPECT_EQ(*ParseNormalization("imagenet", 3), ImageNetNormalization());
+  EXPECT_EQ(**ParseNormalization("0.5,0.4,0.3/0.1,0.2,0.3", 3),
+            (Normalization{{0.5, 0.4, 0.3}, {0.1, 0.2, 0.3}}));
+  EXPECT_EQ(**ParseNormalization("0.5/0.25", 3),
+            (Normalization{{0.5, 0.5, 0.5}, {0.25, 0.25, 0.25}}));
+  EXPECT_EQ(**ParseNormalization("0.1/1", 1), (Normalization{{0.1}, {1}}));
+  for (const char* text : {"", "images", "0.5", "0.5/0", "0.5,0.5/0.5", "2/1",
+                           "0.5/0.5/0.5", "0.5,0.5,0.5/nan", "-0.1/1"}) {
+    EXPECT_THAT(ParseNormalization(text, 3),
+                Fails(StatusCode::kInvalidArgument, {"imagenet", "3 channels"}))
+        << text;
+  }
+  EXPECT_THAT(ParseNormalization("imagenet", 1),
+              Fails(StatusCode::kInvalidArgument, {"1 channel,"}));
+}
+
 }  // namespace
 }  // namespace densenet
