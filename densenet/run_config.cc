@@ -132,8 +132,24 @@ Status ResolveData(const RunOptions& o, RunConfig& c) {
     if (error) return FileError("find", *o.data, error.value());
     c.data = path.lexically_normal().string();
   }
-  ASSIGN_OR_RETURN(const ImageDatasetInfo info,
-                   DescribeData({.dataset = c.dataset, .folder = c.data}));
+  const std::string on_bad_data = o.on_bad_data.value_or("stop");
+  if (on_bad_data != "stop" && on_bad_data != "skip") {
+    return InvalidArgument(fmt::format(
+        "unknown --on-bad-data '{}': expected stop or skip", on_bad_data));
+  }
+  c.skip_bad_data = on_bad_data == "skip";
+  c.max_bad = o.max_bad.value_or(c.max_bad);
+  RETURN_IF_ERROR(AtLeast("max-bad", c.max_bad, 0));
+  c.image_key = o.image_key;
+  c.label_key = o.label_key;
+  c.label_offset = o.label_offset;
+  if (c.dataset != "records" &&
+      (c.image_key || c.label_key || c.label_offset)) {
+    return InvalidArgument(
+        "--image-key, --label-key and --label-offset say what records are "
+        "like: they go with --dataset records");
+  }
+  ASSIGN_OR_RETURN(const ImageDatasetInfo info, DescribeData(QueryOf(c)));
   c.image_size = o.image_size.value_or(info.height == 0 ? kPhotoSize : 0);
   RETURN_IF_ERROR(AtLeast("image-size", c.image_size, 0));
   if (c.image_size > kMaxImageSize) {
@@ -165,14 +181,6 @@ Status ResolveData(const RunOptions& o, RunConfig& c) {
     ASSIGN_OR_RETURN(c.class_weights,
                      ParseClassWeights(*o.class_weights, info.class_names));
   }
-  const std::string on_bad_data = o.on_bad_data.value_or("stop");
-  if (on_bad_data != "stop" && on_bad_data != "skip") {
-    return InvalidArgument(fmt::format(
-        "unknown --on-bad-data '{}': expected stop or skip", on_bad_data));
-  }
-  c.skip_bad_data = on_bad_data == "skip";
-  c.max_bad = o.max_bad.value_or(c.max_bad);
-  RETURN_IF_ERROR(AtLeast("max-bad", c.max_bad, 0));
   c.prefetch = o.prefetch.value_or(c.prefetch);
   if (c.prefetch != 0) RETURN_IF_ERROR(InRange("prefetch", c.prefetch, 1000));
   c.workers = o.workers.value_or(c.workers);
@@ -270,6 +278,16 @@ StatusOr<AugmentKind> ParseAugmentKind(std::string_view name) {
   }
   return InvalidArgument(fmt::format(
       "unknown --augment '{}': expected none, cifar or imagenet", name));
+}
+
+DataQuery QueryOf(const RunConfig& config) {
+  DataQuery query = {.dataset = config.dataset,
+                     .folder = config.data,
+                     .image_key = config.image_key,
+                     .label_key = config.label_key,
+                     .label_offset = config.label_offset};
+  if (config.skip_bad_data) query.max_faults = config.max_bad;
+  return query;
 }
 
 StatusOr<ModelConfig> ResolveModel(const RunOptions& o) {
@@ -383,6 +401,9 @@ Json ToJson(const RunConfig& c) {
   }
   json["dataset"] = c.dataset;
   if (!c.data.empty()) json["data"] = c.data;
+  if (c.image_key) json["image-key"] = *c.image_key;
+  if (c.label_key) json["label-key"] = *c.label_key;
+  if (c.label_offset) json["label-offset"] = *c.label_offset;
   if (c.image_size > 0) json["image-size"] = c.image_size;
   json["augment"] = Name(c.augment);
   if (c.normalize != DefaultNormalize(c.dataset)) {

@@ -21,6 +21,7 @@
 #include "core/optim/schedule.h"
 #include "core/status.h"
 #include "densenet/data/batch_source.h"
+#include "densenet/data/data_source.h"
 #include "densenet/model_config.h"
 #include "densenet/strategy.h"
 
@@ -43,6 +44,9 @@ struct RunOptions {
   // Data
   std::optional<std::string> dataset;
   std::optional<std::string> data;
+  std::optional<std::string> image_key;
+  std::optional<std::string> label_key;
+  std::optional<int64_t> label_offset;
   std::optional<int64_t> image_size;
   std::optional<std::string> augment;
   std::optional<std::string> normalize;
@@ -97,7 +101,11 @@ struct RunConfig {
   ModelConfig model;   // image extents and classes: those of the data set
 
   std::string dataset;
-  std::string data;        // empty: where the data set is usually installed
+  std::string data;  // empty: where the data set is usually installed
+  // Of records; nothing: what their manifest says, or the usual.
+  std::optional<std::string> image_key;
+  std::optional<std::string> label_key;
+  std::optional<int64_t> label_offset;
   int64_t image_size = 0;  // of both sides; 0: that of the data set
   AugmentKind augment = AugmentKind::kNone;
   std::string normalize = "dataset";  // see ParseNormalization
@@ -130,6 +138,9 @@ struct RunConfig {
   int64_t checkpoint_every = 0;    // steps; 0: not by steps
   double checkpoint_minutes = 10;  // 0: not by time
 };
+
+// Where the images of a configuration come from.
+DataQuery QueryOf(const RunConfig& config);
 
 // The network that the model options name, with the default image size and
 // classes: those follow from the data set.

@@ -35,7 +35,7 @@ int LoaderWorkers(const RunConfig& config, const BatchSource& source,
 }
 
 Status TrainingData::Open(const RunConfig& config, MemoryResource& resource) {
-  const DataQuery query = {.dataset = config.dataset, .folder = config.data};
+  const DataQuery query = QueryOf(config);
   const int64_t before = resource.stats().active_bytes;
   ASSIGN_OR_RETURN(train_set_,
                    OpenData(query, Split::kTrain, resource, &notes_));

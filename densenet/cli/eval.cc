@@ -25,6 +25,9 @@ struct Options {
   bool best = false;
   std::optional<std::string> dataset;
   std::optional<std::string> data;
+  std::optional<std::string> image_key;
+  std::optional<std::string> label_key;
+  std::optional<int64_t> label_offset;
   std::string split = "test";
   int64_t batch = kDefaultBatch;
   std::string on_bad_data = "stop";
@@ -82,6 +85,29 @@ Status CheckFits(const ImageDatasetInfo& images, const CheckpointInfo& info) {
       model.image_channels, model.classes));
 }
 
+DataQuery QueryFor(const Options& options, const CheckpointInfo& info,
+                   const std::string& dataset) {
+  DataQuery query = {.dataset = dataset,
+                     .folder = DataFolder(options, info, dataset)};
+  // Records are taken to be written alike; an option tells otherwise.
+  const auto text = [&](const char* key, auto otherwise) {
+    using T = decltype(otherwise);
+    return info.run.contains(key)
+               ? std::optional<T>(FromRun<T>(info, key, otherwise))
+               : std::nullopt;
+  };
+  if (dataset == info.data.dataset) {
+    query.image_key = text("image-key", std::string());
+    query.label_key = text("label-key", std::string());
+    query.label_offset = text("label-offset", int64_t{0});
+  }
+  if (options.image_key) query.image_key = options.image_key;
+  if (options.label_key) query.label_key = options.label_key;
+  if (options.label_offset) query.label_offset = options.label_offset;
+  if (options.on_bad_data == "skip") query.max_faults = options.max_bad;
+  return query;
+}
+
 // The images of a split, as the training run divided them.
 StatusOr<BatchSource> MakeSource(const Options& options,
                                  const CheckpointInfo& info,
@@ -110,8 +136,7 @@ StatusOr<Evaluation> EvaluateCheckpoint(const Options& options,
                                         const Environment& env) {
   const CheckpointInfo& info = checkpoint.info();
   const std::string dataset = options.dataset.value_or(info.data.dataset);
-  const DataQuery query = {.dataset = dataset,
-                           .folder = DataFolder(options, info, dataset)};
+  const DataQuery query = QueryFor(options, info, dataset);
   ASSIGN_OR_RETURN(const ImageDatasetInfo images, DescribeData(query));
   RETURN_IF_ERROR(CheckFits(images, info));
   ASSIGN_OR_RETURN(const std::unique_ptr<Context> context,
@@ -216,6 +241,12 @@ void AddEvalCommand(CLI::App& app, const Environment& env, Command* selected) {
   command->add_flag("--best", o->best, "the best of the run folder instead");
   AddOption(*command, "--dataset", o->dataset, "(the one trained on)", "NAME");
   AddOption(*command, "--data", o->data, "folder of its files", "DIR");
+  AddOption(*command, "--image-key", o->image_key,
+            "records: as of train (the run's)", "NAME");
+  AddOption(*command, "--label-key", o->label_key,
+            "records: as of train (the run's)", "NAME");
+  AddOption(*command, "--label-offset", o->label_offset,
+            "records: as of train (the run's)", "N");
   command->add_option("--split", o->split, "which images (test)")
       ->type_name("")
       ->check(CLI::IsMember({"test", "train", "validation"}));

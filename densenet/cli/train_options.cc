@@ -18,13 +18,14 @@ namespace {
 auto Fields(RunOptions& o) {
   return std::tie(
       o.preset, o.depth, o.blocks, o.growth, o.bottleneck, o.compression,
-      o.dropout, o.stem, o.stem_channels, o.dataset, o.data, o.image_size,
-      o.augment, o.normalize, o.validation, o.last_batch, o.on_bad_data,
-      o.max_bad, o.prefetch, o.workers, o.batch, o.epochs, o.steps_per_epoch,
-      o.max_steps, o.optimizer, o.learning_rate, o.schedule, o.milestones,
-      o.weight_decay, o.momentum, o.label_smoothing, o.class_weights, o.seed,
-      o.strategy, o.memory_budget, o.device, o.threads, o.out, o.eval_every,
-      o.keep, o.checkpoint_every, o.checkpoint_minutes);
+      o.dropout, o.stem, o.stem_channels, o.dataset, o.data, o.image_key,
+      o.label_key, o.label_offset, o.image_size, o.augment, o.normalize,
+      o.validation, o.last_batch, o.on_bad_data, o.max_bad, o.prefetch,
+      o.workers, o.batch, o.epochs, o.steps_per_epoch, o.max_steps, o.optimizer,
+      o.learning_rate, o.schedule, o.milestones, o.weight_decay, o.momentum,
+      o.label_smoothing, o.class_weights, o.seed, o.strategy, o.memory_budget,
+      o.device, o.threads, o.out, o.eval_every, o.keep, o.checkpoint_every,
+      o.checkpoint_minutes);
 }
 
 template <size_t... kIndex, typename Fields>
@@ -225,16 +226,27 @@ void AddDataOptions(CLI::App& command, RunOptions& o) {
   AddOption(command, "--data", o.data,
             "folder of its files (where the system keeps them)", "DIR")
       ->group(kGroup);
+  AddOption(command, "--image-key", o.image_key,
+            "records: the feature that holds the image (image/encoded)", "NAME")
+      ->group(kGroup);
+  AddOption(command, "--label-key", o.label_key,
+            "records: the feature that holds the label (image/class/label)",
+            "NAME")
+      ->group(kGroup);
+  AddOption(command, "--label-offset", o.label_offset,
+            "records: the label of the first class (0)", "N")
+      ->group(kGroup);
   AddOption(command, "--augment", o.augment,
             "cifar: pad 4, random crop, mirror; imagenet: random part, mirror, "
-            "colours, and evaluation on the centre 7/8 (folder: imagenet; else "
-            "none)",
+            "colours, and evaluation on the centre 7/8 (folder, records: "
+            "imagenet; else none)",
             "none|cifar|imagenet")
       ->group(kGroup);
-  AddOption(command, "--normalize", o.normalize,
-            "by the training images' mean and deviation, ImageNet's, or given "
-            "as 0.5,0.5,0.5/0.2,0.2,0.2 (folder: imagenet; else dataset)",
-            "dataset|imagenet|M,../S,..")
+  AddOption(
+      command, "--normalize", o.normalize,
+      "by the training images' mean and deviation, ImageNet's, or given "
+      "as 0.5,0.5,0.5/0.2,0.2,0.2 (folder, records: imagenet; else dataset)",
+      "dataset|imagenet|M,../S,..")
       ->group(kGroup);
   AddOption(command, "--validation", o.validation,
             "training images to hold out and evaluate on instead of the test "
@@ -268,7 +280,8 @@ void AddRunOptions(CLI::App& command, RunOptions& options) {
   AddModelOptions(command, options);
   AddDataOptions(command, options);
   AddOption(command, "--image-size", options.image_size,
-            "bring images to N x N (folder: 224; else as they are)", "N")
+            "bring images to N x N (folder, records: 224; else as they are)",
+            "N")
       ->group("Data");
   AddOptimizationOptions(command, options);
   AddMachineOptions(command, options);

@@ -7,11 +7,21 @@
 #include <utility>
 
 #include "densenet/data/class_folder.h"
+#include "densenet/data/record_store.h"
 
 namespace densenet {
 namespace {
 
 constexpr std::string_view kFolder = "folder";
+constexpr std::string_view kRecords = "records";
+
+RecordQuery OfRecords(const DataQuery& query) {
+  return {.folder = query.folder,
+          .image_key = query.image_key,
+          .label_key = query.label_key,
+          .label_offset = query.label_offset,
+          .max_faults = query.max_faults};
+}
 
 StatusOr<std::unique_ptr<ExampleStore>> OpenFolder(
     const std::string& folder, Split split, std::vector<std::string>* notes) {
@@ -32,10 +42,13 @@ StatusOr<std::unique_ptr<ExampleStore>> OpenFolder(
 std::vector<std::string> DataSourceNames() {
   std::vector<std::string> names = DatasetNames();
   names.emplace_back(kFolder);
+  names.emplace_back(kRecords);
   return names;
 }
 
-bool IsStreamed(std::string_view dataset) { return dataset == kFolder; }
+bool IsStreamed(std::string_view dataset) {
+  return dataset == kFolder || dataset == kRecords;
+}
 
 Status CheckDataSourceName(std::string_view dataset) {
   const std::vector<std::string> names = DataSourceNames();
@@ -49,11 +62,13 @@ Status CheckDataSourceName(std::string_view dataset) {
 
 StatusOr<ImageDatasetInfo> DescribeData(const DataQuery& query) {
   RETURN_IF_ERROR(CheckDataSourceName(query.dataset));
-  if (query.dataset != kFolder) return GetDatasetInfo(query.dataset);
+  if (!IsStreamed(query.dataset)) return GetDatasetInfo(query.dataset);
   ImageDatasetInfo info;
-  info.name = kFolder;
+  info.name = query.dataset;
   info.channels = 3;
-  ASSIGN_OR_RETURN(info.class_names, ClassFolderNames(query.folder));
+  ASSIGN_OR_RETURN(info.class_names, query.dataset == kFolder
+                                         ? ClassFolderNames(query.folder)
+                                         : RecordClassNames(OfRecords(query)));
   return info;
 }
 
@@ -61,6 +76,11 @@ StatusOr<std::unique_ptr<ExampleStore>> OpenData(
     const DataQuery& query, Split split, MemoryResource& resource,
     std::vector<std::string>* notes) {
   if (query.dataset == kFolder) return OpenFolder(query.folder, split, notes);
+  if (query.dataset == kRecords) {
+    ASSIGN_OR_RETURN(std::unique_ptr<RecordStore> set,
+                     RecordStore::Open(OfRecords(query), split, notes));
+    return std::unique_ptr<ExampleStore>(std::move(set));
+  }
   ASSIGN_OR_RETURN(Dataset set,
                    LoadDataset(query.dataset, query.folder, split, resource));
   return std::unique_ptr<ExampleStore>(

@@ -1,7 +1,8 @@
 // densenet/data/data_source.h
 //
 // The data sets that can be trained on, under one name each: those in memory
-// (densenet/data/dataset.h), "folder" (densenet/data/class_folder.h).
+// (densenet/data/dataset.h), "folder" (densenet/data/class_folder.h), "records"
+// (densenet/data/record_store.h).
 //
 // Errors   InvalidArgument  unknown name: lists the known ones
 //          others           those of the readers
@@ -9,7 +10,9 @@
 #ifndef DENSENET_DENSENET_DATA_DATA_SOURCE_H_
 #define DENSENET_DENSENET_DATA_DATA_SOURCE_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +27,12 @@ namespace densenet {
 struct DataQuery {
   std::string dataset;
   std::string folder;  // "": where the system keeps it
+  // Of records: what they are called there.
+  std::optional<std::string> image_key = std::nullopt;
+  std::optional<std::string> label_key = std::nullopt;
+  std::optional<int64_t> label_offset = std::nullopt;
+  // Damaged places in files that are passed over; without, none is.
+  std::optional<int64_t> max_faults = std::nullopt;
 };
 
 std::vector<std::string> DataSourceNames();

@@ -10,10 +10,14 @@
 
 #include "core/io/safetensors.h"
 #include "densenet/cli/app.h"
+#include "densenet/data/class_folder.h"
+#include "densenet/data/tf_example.h"
 #include "densenet/run_folder.h"
 #include "densenet/trainer.h"
 #include "memory/host_memory.h"
 #include "tests/densenet/photo_folder.h"
+#include "tests/support/gzip.h"
+#include "tests/support/record_files.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/temp_dir.h"
 
@@ -24,7 +28,6 @@ using ::densenet::testing::Fails;
 using ::densenet::testing::Slurp;
 using ::densenet::testing::TempDir;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class StreamedTrainingTest : public ::testing::Test {
  protected:
@@ -299,6 +302,46 @@ TEST_F(StreamedTrainingTest, ClassWeightsAndSmoothingAreOfTheRun) {
   options.label_smoothing = 0.2;
   EXPECT_THAT(Run(options), Fails(StatusCode::kFailedPrecondition,
                                   {"label-smoothing: 0.1", "0.2 now"}));
+}
+
+// The same images as records, in the same order, are the same run.
+TEST_F(StreamedTrainingTest, RecordsTrainAsTheirFilesDo) {
+  const StatusOr<TrainResult> files = Run(Tiny("files"));
+  ASSERT_OK(files);
+  TempDir records;
+  for (const auto& [split, name] :
+       {std::pair<Split, std::string>{Split::kTrain, "train"},
+        {Split::kTest, "validation"}}) {
+    const auto folder = ClassFolder::Open(data_.path(), split);
+    ASSERT_OK(folder);
+    std::vector<char> scratch(
+        static_cast<size_t>((*folder)->max_encoded_bytes()));
+    std::vector<std::string> all;
+    for (int64_t i = 0; i < (*folder)->count(); ++i) {
+      const StatusOr<Example> example =
+          (*folder)->Read(i, absl::MakeSpan(scratch));
+      ASSERT_OK(example);
+      all.push_back(SerializeImageExample({.encoded = example->encoded,
+                                           .format = "jpeg",
+                                           .label = example->label,
+                                           .class_name = "",
+                                           .filename = ""}));
+    }
+    const std::string plain = testing::TfRecordFile(all);
+    // Packed or not does not matter.
+    records.Write(name + "-00000-of-00001.tfrecord" +
+                      (split == Split::kTest ? ".gz" : ""),
+                  split == Split::kTest ? testing::Gzip(plain) : plain);
+  }
+  records.Write("labels.txt", "ants\nbees\n");
+  RunOptions options = Tiny("records");
+  options.dataset = "records";
+  options.data = records.path();
+  const StatusOr<TrainResult> result = Run(options);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->planned_peak_bytes, result->measured_peak_bytes);
+  EXPECT_EQ(Parameters(*result), Parameters(*files));
+  EXPECT_EQ(result->test, files->test);
 }
 
 }  // namespace

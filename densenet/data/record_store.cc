@@ -1,0 +1,361 @@
+#include "densenet/data/record_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_split.h"
+#include "core/io/crc32c.h"
+#include "core/io/file.h"
+#include "core/io/gzip_reader.h"
+#include "core/io/record_reader.h"
+#include "densenet/data/record_manifest.h"
+
+namespace densenet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTestNames[] = {"val", "test"};  // also valid...
+constexpr std::string_view kLabelsName = "labels.txt";
+// A label beyond it is no class number but something else.
+constexpr int64_t kMaxClasses = 1'000'000;
+
+// One file of a split, and its records if somebody wrote them down.
+struct SplitFile {
+  std::string path;
+  std::optional<int64_t> records;
+};
+
+struct SplitFiles {
+  std::vector<SplitFile> files;
+  std::optional<RecordManifest> manifest;
+};
+
+bool IsOfSplit(std::string_view name, Split split) {
+  if (split == Split::kTrain) return name.starts_with("train");
+  return std::any_of(
+      std::begin(kTestNames), std::end(kTestNames),
+      [&](std::string_view test) { return name.starts_with(test); });
+}
+
+// Of several splits to evaluate on the one that is wanted: "val" before "test".
+std::string_view SplitStem(std::string_view name) {
+  for (std::string_view stem : kTestNames) {
+    if (name.starts_with(stem)) return stem;
+  }
+  return "train";
+}
+
+// Keeps the files of one split: see the header's contract.
+void KeepOneSplit(std::vector<std::pair<std::string, SplitFile>>& named,
+                  Split split) {
+  std::erase_if(
+      named, [&](const auto& file) { return !IsOfSplit(file.first, split); });
+  if (split == Split::kTrain) return;
+  const bool any_val = std::any_of(
+      named.begin(), named.end(),
+      [](const auto& file) { return SplitStem(file.first) == "val"; });
+  if (!any_val) return;
+  std::erase_if(
+      named, [](const auto& file) { return SplitStem(file.first) != "val"; });
+}
+
+StatusOr<SplitFiles> FindSplit(const std::string& folder, Split split) {
+  if (folder.empty()) {
+    return InvalidArgument(
+        "records: name the folder of the record files with --data DIR");
+  }
+  SplitFiles found;
+  std::vector<std::pair<std::string, SplitFile>> named;  // by split or name
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return NotFound(fmt::format("{}: there is no such folder", folder));
+  }
+  std::vector<std::string> subfolders;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory(error) && IsOfSplit(name, split)) {
+      subfolders.push_back(name);
+    }
+  }
+  std::sort(subfolders.begin(), subfolders.end());
+  StatusOr<RecordSet> set = FindRecordSet(folder);
+  if (set.ok()) {
+    found.manifest = set->manifest;
+    for (const std::string& path : set->paths) {
+      const std::string name = fs::path(path).filename().string();
+      const RecordShard* shard =
+          found.manifest ? found.manifest->Find(name) : nullptr;
+      SplitFile file{path, std::nullopt};
+      if (shard != nullptr) file.records = shard->records;
+      named.emplace_back(shard != nullptr ? shard->split : name,
+                         std::move(file));
+    }
+  } else if (subfolders.empty()) {
+    return set.status();
+  }
+  for (const std::string& name : subfolders) {
+    ASSIGN_OR_RETURN(const RecordSet inner,
+                     FindRecordSet(fmt::format("{}/{}", folder, name)));
+    for (const std::string& path : inner.paths) {
+      named.emplace_back(name, SplitFile{path, std::nullopt});
+    }
+  }
+  KeepOneSplit(named, split);
+  if (named.empty()) {
+    return NotFound(fmt::format(
+        "{}: no record files {}: expected names, or folders, that begin with "
+        "{}",
+        folder, split == Split::kTrain ? "to train on" : "to evaluate on",
+        split == Split::kTrain ? "train" : "val or test"));
+  }
+  for (auto& [name, file] : named) found.files.push_back(std::move(file));
+  return found;
+}
+
+ExampleSchema SchemaOf(const RecordQuery& query,
+                       const std::optional<RecordManifest>& manifest) {
+  ExampleSchema schema = manifest ? manifest->schema : ExampleSchema();
+  if (query.image_key) schema.image_key = *query.image_key;
+  if (query.label_key) schema.label_key = *query.label_key;
+  if (query.label_offset) schema.label_offset = *query.label_offset;
+  return schema;
+}
+
+StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  std::vector<std::string> names;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    names.emplace_back(StdView(line));
+  }
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  if (names.empty()) {
+    return InvalidArgument(
+        fmt::format("{}: expected the name of a class a line", path));
+  }
+  return names;
+}
+
+// Classes by the labels of the files themselves.
+StatusOr<std::vector<std::string>> CountClasses(const SplitFiles& files,
+                                                const ExampleSchema& schema,
+                                                bool tolerant) {
+  int64_t least = std::numeric_limits<int64_t>::max(), most = -1;
+  for (const SplitFile& file : files.files) {
+    ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader,
+                     RecordReader::Open(file.path));
+    for (;;) {
+      const auto record = reader->Next();
+      if (!record.ok() && reader->fault() && tolerant) continue;
+      RETURN_IF_ERROR(record.status());
+      if (!*record) break;
+      const StatusOr<LabelledImage> image = ParseLabelledImage(
+          **record, schema,
+          fmt::format("{}: record {}", file.path, reader->record()));
+      if (!image.ok() && tolerant) continue;
+      RETURN_IF_ERROR(image.status());
+      least = std::min(least, image->label);
+      most = std::max(most, image->label);
+    }
+  }
+  if (least < 0 || most < 0 || most >= kMaxClasses) {
+    return InvalidArgument(
+        fmt::format("{}, ...: labels are {} to {}, expected 0 to at most {}; "
+                    "is --label-offset {} right?",
+                    files.files.front().path, least, most, kMaxClasses - 1,
+                    schema.label_offset));
+  }
+  if (least > 0 && schema.label_offset == 0) {
+    return InvalidArgument(fmt::format(
+        "{}, ...: labels are {} to {}: where they count from {}, give "
+        "--label-offset {}; where a class has no examples, name the classes in "
+        "labels.txt",
+        files.files.front().path, least, most, least, least));
+  }
+  std::vector<std::string> names;
+  for (int64_t i = 0; i <= most; ++i) names.push_back(std::to_string(i));
+  return names;
+}
+
+StatusOr<std::vector<std::string>> ClassNames(const RecordQuery& query,
+                                              const SplitFiles& train) {
+  if (train.manifest && !train.manifest->class_names.empty()) {
+    return train.manifest->class_names;
+  }
+  const std::string labels = fmt::format("{}/{}", query.folder, kLabelsName);
+  std::error_code error;
+  if (fs::exists(labels, error)) return ReadLabels(labels);
+  return CountClasses(train, SchemaOf(query, train.manifest),
+                      query.max_faults.has_value());
+}
+
+// A file that has no name and goes with its descriptor, with what `path`
+// unpacks to.
+StatusOr<UniqueFd> Unpacked(const std::string& path) {
+  constexpr int64_t kBlock = 1 << 20;
+  const char* given = std::getenv("TMPDIR");
+  const std::string folder = given != nullptr && *given ? given : "/tmp";
+  UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  const std::string name = fmt::format("{} (unpacked {})", folder, path);
+  if (!fd.valid()) return FileError("create a temporary file in", name, errno);
+  ASSIGN_OR_RETURN(std::unique_ptr<GzipReader> reader, GzipReader::Open(path));
+  std::vector<char> block(kBlock);
+  for (;;) {
+    // What stands before a damage is used; the index reports the rest.
+    ASSIGN_OR_RETURN(const int64_t bytes, reader->Read(block.data(), kBlock));
+    for (int64_t done = 0; done < bytes;) {
+      const ssize_t n = ::write(fd.get(), block.data() + done,
+                                static_cast<size_t>(bytes - done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return FileError("write", name, errno);
+      done += n;
+    }
+    if (bytes < kBlock) return fd;
+  }
+}
+
+StatusOr<RecordIndex> OpenIndex(const std::string& path,
+                                std::vector<RecordFault>* faults) {
+  ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
+  ASSIGN_OR_RETURN(const bool packed, IsGzipRecordFile(file));
+  if (!packed) return RecordIndex::Open(path, {}, faults);
+  ASSIGN_OR_RETURN(const UniqueFd unpacked, Unpacked(path));
+  StatusOr<RecordIndex> index = RecordIndex::Open(
+      fmt::format("/proc/self/fd/{}", unpacked.get()), {}, faults);
+  if (!index.ok()) return Annotate(index.status(), path);
+  return index;
+}
+
+}  // namespace
+
+StatusOr<std::vector<std::string>> RecordClassNames(const RecordQuery& query) {
+  ASSIGN_OR_RETURN(const SplitFiles train,
+                   FindSplit(query.folder, Split::kTrain));
+  return ClassNames(query, train);
+}
+
+StatusOr<std::unique_ptr<RecordStore>> RecordStore::Open(
+    const RecordQuery& query, Split split, std::vector<std::string>* notes) {
+  std::unique_ptr<RecordStore> store(new RecordStore);
+  ASSIGN_OR_RETURN(const SplitFiles train,
+                   FindSplit(query.folder, Split::kTrain));
+  store->info_.name = "records";
+  store->info_.channels = 3;
+  ASSIGN_OR_RETURN(store->info_.class_names, ClassNames(query, train));
+  store->schema_ = SchemaOf(query, train.manifest);
+  ASSIGN_OR_RETURN(const SplitFiles files, FindSplit(query.folder, split));
+  for (const SplitFile& file : files.files) {
+    RETURN_IF_ERROR(
+        store->AddShard(file.path, file.records, query.max_faults, notes));
+  }
+  return store;
+}
+
+Status RecordStore::AddShard(const std::string& path,
+                             std::optional<int64_t> records,
+                             std::optional<int64_t> max_faults,
+                             std::vector<std::string>* notes) {
+  std::vector<RecordFault> faults;
+  ASSIGN_OR_RETURN(RecordIndex index,
+                   OpenIndex(path, max_faults ? &faults : nullptr));
+  for (const RecordFault& fault : faults) {
+    notes->push_back("passed over: " + fault.ToString());
+  }
+  faults_ += static_cast<int64_t>(faults.size());
+  if (records && index.size() != *records) {
+    const std::string text = fmt::format("{}: {} records, the manifest says {}",
+                                         path, index.size(), *records);
+    if (!max_faults) {
+      return DataLoss(text + "; densenet records verify says what is wrong");
+    }
+    notes->push_back(text);
+    const auto known = static_cast<int64_t>(faults.size());
+    faults_ += std::max<int64_t>(*records - index.size() - known, 0);
+  }
+  if (max_faults && faults_ > *max_faults) {
+    return DataLoss(fmt::format(
+        "{}: {} damaged or missing records so far, --max-bad allows {}; the "
+        "last: {}",
+        path, faults_, *max_faults, notes->back()));
+  }
+  for (int64_t i = 0; i < index.size(); ++i) {
+    const int64_t end =
+        i + 1 < index.size() ? index.offset(i + 1) : index.file_bytes();
+    max_bytes_ = std::max(max_bytes_, end - index.offset(i));
+  }
+  const std::string name = fs::path(path).filename().string();
+  const int64_t sizes[] = {index.size(), index.file_bytes()};
+  digest_ =
+      ExtendCrc32c(digest_, name.data(), static_cast<int64_t>(name.size()) + 1);
+  digest_ = ExtendCrc32c(digest_, sizes, sizeof(sizes));
+  const int64_t first = count_;
+  count_ += index.size();
+  shards_.push_back({path, std::move(index), first});
+  return OkStatus();
+}
+
+const RecordStore::Shard& RecordStore::ShardOf(int64_t i) const {
+  CHECK(0 <= i && i < count_);
+  auto next = std::upper_bound(
+      shards_.begin(), shards_.end(), i,
+      [](int64_t number, const Shard& shard) { return number < shard.first; });
+  return *(next - 1);
+}
+
+std::string RecordStore::NameOf(int64_t i) const {
+  const Shard& shard = ShardOf(i);
+  return fmt::format("{}: record {}", shard.path, i - shard.first);
+}
+
+StatusOr<LabelledImage> RecordStore::ReadImage(int64_t i) const {
+  const Shard& shard = ShardOf(i);
+  std::string record;
+  std::optional<RecordFault> fault;
+  const Status read = shard.index.Read(i - shard.first, &record, &fault);
+  if (fault) fault->path = shard.path;
+  if (fault) return fault->ToStatus();
+  RETURN_IF_ERROR(read);
+  ASSIGN_OR_RETURN(LabelledImage image,
+                   ParseLabelledImage(record, schema_, NameOf(i)));
+  if (image.label < 0 || image.label >= info_.classes()) {
+    return InvalidArgument(fmt::format(
+        "{}: label {} (with --label-offset {}), expected one of {} classes, 0 "
+        "to {}",
+        NameOf(i), image.label, schema_.label_offset, info_.classes(),
+        info_.classes() - 1));
+  }
+  return image;
+}
+
+StatusOr<int32_t> RecordStore::Label(int64_t i) const {
+  ASSIGN_OR_RETURN(const LabelledImage image, ReadImage(i));
+  return static_cast<int32_t>(image.label);
+}
+
+StatusOr<Example> RecordStore::Read(int64_t i, absl::Span<char> scratch) const {
+  ASSIGN_OR_RETURN(const LabelledImage image, ReadImage(i));
+  const size_t bytes = image.encoded.size();
+  if (bytes > scratch.size()) {
+    return DataLoss(fmt::format(
+        "{}: {} bytes; when the file was opened no record had more than {}",
+        NameOf(i), bytes, max_bytes_));
+  }
+  std::memcpy(scratch.data(), image.encoded.data(), bytes);
+  return Example{.label = static_cast<int32_t>(image.label),
+                 .pixels = nullptr,
+                 .encoded = {scratch.data(), bytes}};
+}
+
+}  // namespace densenet
