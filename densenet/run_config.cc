@@ -211,13 +211,23 @@ Status ResolveOptimization(const RunOptions& o, const Recipe& recipe,
   c.schedule.learning_rate = o.learning_rate.value_or(recipe.learning_rate);
   c.schedule.milestones = o.milestones.value_or(recipe.milestones);
   c.seed = o.seed.value_or(c.seed);
+  if (!(c.schedule.learning_rate > 0 &&
+        std::isfinite(c.schedule.learning_rate))) {
+    return InvalidArgument(fmt::format(
+        "--lr {}: expected a finite number above 0", c.schedule.learning_rate));
+  }
   RETURN_IF_ERROR(Optimizer::Create(c.optimizer).status());
   return LearningRateSchedule::Create(c.schedule).status();
 }
 
 Status ResolveMachineAndFolder(const RunOptions& o, RunConfig& c) {
   if (o.strategy && *o.strategy != kAuto) {
-    ASSIGN_OR_RETURN(c.strategy, ParseStrategy(*o.strategy));
+    const StatusOr<Strategy> strategy = ParseStrategy(*o.strategy);
+    if (!strategy.ok()) {
+      return InvalidArgument(fmt::format(
+          "{}, or {}", StdView(strategy.status().message()), kAuto));
+    }
+    c.strategy = *strategy;
   }
   if (o.memory_budget) {
     ASSIGN_OR_RETURN(c.memory_budget_bytes, ParseByteSize(*o.memory_budget));

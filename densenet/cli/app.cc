@@ -50,6 +50,15 @@ std::optional<std::string> UnknownCommand(
   return std::nullopt;
 }
 
+// CLI11's words for an option that is given twice speak of counts.
+std::string Explain(const CLI::ParseError& error) {
+  const std::string what = error.what();
+  const size_t end = what.find(": At Most 1 required");
+  return end == std::string::npos
+             ? what
+             : what.substr(0, end) + " is given more than once";
+}
+
 int ReportParseError(const CLI::App& app, const CLI::ParseError& error,
                      const Environment& env) {
   // --help and --version end the parsing too.
@@ -57,7 +66,7 @@ int ReportParseError(const CLI::App& app, const CLI::ParseError& error,
     return app.exit(error, env.out, env.err);
   }
   const std::string program = ProgramName(app);
-  env.err << fmt::format("{}: {} (see {} --help)\n", program, error.what(),
+  env.err << fmt::format("{}: {} (see {} --help)\n", program, Explain(error),
                          program)
           << std::flush;
   return kExitUsage;

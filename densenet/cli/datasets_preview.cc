@@ -140,7 +140,8 @@ void AddDatasetsPreview(CLI::App& group, const Environment& env,
       ->check(CLI::Range(int64_t{1}, kMaxCount));
   command
       ->add_option("--seed", o->seed, "of the choice and the augmentation (1)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   AddOption(*command, "--json", o->json, "write the result", "FILE");
   command->callback(
       [&env, selected, o] { *selected = [&env, o] { return Run(*o, env); }; });

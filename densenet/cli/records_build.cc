@@ -321,7 +321,8 @@ void AddRecordsBuild(CLI::App& group, const Environment& env,
   command->add_flag("--gzip", o->gzip, "pack the files");
   command->add_flag("--no-shuffle", o->no_shuffle, "keep the order");
   command->add_option("--seed", o->seed, "of order and validation split (1)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--threads", o->threads, "(0: one for each core)")
       ->type_name("N")
       ->check(CLI::Range(0, 1024));

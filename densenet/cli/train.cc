@@ -27,11 +27,11 @@ struct Options {
 };
 
 // The file whose options fill in what the command line leaves open: --config,
-// or that of a run folder which is named without saying what to train.
+// or that of a run folder which is named without saying all of what to train.
 std::optional<std::string> ConfigFile(const Options& options) {
   if (options.config) return options.config;
   const RunOptions& run = options.run;
-  if (!run.out || run.names_model() || run.dataset) return std::nullopt;
+  if (!run.out || (run.names_model() && run.dataset)) return std::nullopt;
   const std::string path =
       (std::filesystem::path(*run.out) / "config.json").string();
   std::error_code error;

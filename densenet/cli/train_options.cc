@@ -85,6 +85,7 @@ void AddOptimizationOptions(CLI::App& command, RunOptions& o) {
       ->group(kGroup);
   AddOption(command, "--seed", o.seed,
             "of initial values, order, augmentation, dropout (1)", "N")
+      ->check(CLI::NonNegativeNumber)
       ->group(kGroup);
 }
 

@@ -163,8 +163,10 @@ void AddVerifyCommand(CLI::App& app, const Environment& env,
   AddNetworkOptions(*command, options->network);
   AddDataOptions(*command, options->network.run);
   command->add_option("--batch", options->batch, "images of the step (16)");
-  command->add_option("--seed", options->seed,
-                      "of parameters, images and masks (1)");
+  command
+      ->add_option("--seed", options->seed,
+                   "of parameters, images and masks (1)")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--threads", options->threads, "(all)");
   AddOption(*command, "--json", options->json,
             "write {\"rows\": [{\"strategy\", ...}]}", "FILE");

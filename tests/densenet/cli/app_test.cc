@@ -51,6 +51,15 @@ TEST_F(AppTest, UsageErrorsExitWithTwo) {
   ExpectFails({"train", "--depth", "40", "--dataset", "mnist", "--config",
                dir_.File("no.json")},
               2, {"no.json"});
+  ExpectFails({"train", "--depth", "40", "--depth", "46"}, 2,
+              {"--depth is given more than once"});
+  ExpectFails({"train", "--depth", "40", "--dataset", "mnist", "--seed", "-1"},
+              2, {"--seed", "-1"});
+  ExpectFails({"train", "--depth", "40", "--dataset", "mnist", "--lr", "0"}, 2,
+              {"--lr 0", "above 0"});
+  ExpectFails(
+      {"train", "--depth", "40", "--dataset", "mnist", "--strategy", "lazy"}, 2,
+      {"'lazy'", "features-only, or auto"});
   ExpectFails({"eval"}, 2, {"--checkpoint", "required"});
   ExpectFails({"eval", "--checkpoint", "x", "--split", "dev"}, 2, {"--split"});
   ExpectFails({"eval", "--checkpoint", "x", "--dataset", "y"}, 2, {"'y'"});
@@ -213,6 +222,11 @@ TEST_F(AppTest, StopsCleanlyAndGoesOnByItsFolderAlone) {
   EXPECT_THAT(out_.str(), HasSubstr("done    test error"));
   ExpectFails(Train({"--seed", "5"}), 1,
               {"holds another run", "seed: 1 in the run folder, 5 now"});
+  // The folder says the rest.
+  ExpectFails({"train", "--out", dir_.File("run"), "--growth", "5"}, 1,
+              {"holds another run", "growth: 4 in the run folder, 5 now"});
+  ExpectFails({"train", "--out", dir_.File("run"), "--depth", "16"}, 1,
+              {"holds another run", "blocks: [1,1,1] in the run folder"});
 }
 
 TEST_F(AppTest, ConfigOfARunStartsAnother) {
