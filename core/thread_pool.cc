@@ -13,19 +13,29 @@ constexpr int kSpins = 2000;
 
 inline void Pause() { __builtin_ia32_pause(); }
 
-// The pool whose items this thread is working on.
-thread_local const ThreadPool* working_for = nullptr;
+// The pools whose items this thread is working on, innermost first. Of a
+// thread, since only it knows that it is inside a loop; state of the call
+// stack, which no result depends on.
+class WorkingFor;
+thread_local const WorkingFor* innermost = nullptr;
 
 class WorkingFor {
  public:
   explicit WorkingFor(const ThreadPool* pool)
-      : outer_(std::exchange(working_for, pool)) {}
-  ~WorkingFor() { working_for = outer_; }
+      : pool_(pool), outer_(std::exchange(innermost, this)) {}
+  ~WorkingFor() { innermost = outer_; }
   WorkingFor(const WorkingFor&) = delete;
   WorkingFor& operator=(const WorkingFor&) = delete;
 
+  static bool Any(const ThreadPool* pool) {
+    const WorkingFor* at = innermost;
+    while (at != nullptr && at->pool_ != pool) at = at->outer_;
+    return at != nullptr;
+  }
+
  private:
-  const ThreadPool* outer_;
+  const ThreadPool* pool_;
+  const WorkingFor* outer_;
 };
 
 }  // namespace
@@ -59,7 +69,7 @@ void ThreadPool::RunItems(int thread) {
 
 void ThreadPool::ParallelFor(int64_t items, Fn fn) {
   if (items <= 0) return;
-  CHECK(working_for != this) << "ParallelFor inside ParallelFor of one pool";
+  CHECK(!WorkingFor::Any(this)) << "ParallelFor inside ParallelFor of one pool";
   const WorkingFor working(this);
   std::lock_guard<std::mutex> call(call_mutex_);
   if (workers_.empty() || items == 1) {

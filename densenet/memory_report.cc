@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/optim/optimizer.h"
+#include "densenet/largest_fitting.h"
 #include "densenet/network.h"
 #include "densenet/synthetic_batch.h"
 #include "densenet/training_plan.h"
@@ -104,21 +105,6 @@ std::string ReadAll(int fd) {
     if (got <= 0) return bytes;
     bytes.append(buffer, static_cast<size_t>(got));
   }
-}
-
-// The largest n in [1, most] for which fits(n), by doubling and bisection; 0
-// if not even 1 fits. `fits` is monotone.
-StatusOr<int64_t> LargestFitting(
-    int64_t most, const std::function<StatusOr<bool>(int64_t)>& fits) {
-  int64_t good = 0;
-  int64_t bad = most + 1;
-  int64_t next = 1;
-  while (bad - good > 1) {
-    ASSIGN_OR_RETURN(const bool ok, fits(next));
-    (ok ? good : bad) = next;
-    next = bad > most && 2 * good <= most ? 2 * good : good + (bad - good) / 2;
-  }
-  return good;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "core/cpu/cpu_info.h"
 #include "densenet/byte_size.h"
+#include "densenet/largest_fitting.h"
 
 namespace densenet {
 namespace {
@@ -22,18 +23,24 @@ struct Room {
   std::string origin;
 };
 
-Room AutomaticRoom(const RunConfig& config, int64_t taken_bytes) {
+StatusOr<Room> AutomaticRoom(const RunConfig& config, int64_t taken_bytes) {
   if (config.memory_budget_bytes > 0) {
-    return {config.memory_budget_bytes,
-            fmt::format("--memory-budget {}",
-                        FormatByteSize(config.memory_budget_bytes))};
+    return Room{config.memory_budget_bytes,
+                fmt::format("--memory-budget {}",
+                            FormatByteSize(config.memory_budget_bytes))};
   }
   // The rest is for what else the machine does.
   constexpr double kShare = 0.9;
-  const int64_t free_bytes = GetCpuInfo().available_bytes + taken_bytes;
-  return {static_cast<int64_t>(kShare * static_cast<double>(free_bytes)),
-          fmt::format("nine tenths of the {} that are free",
-                      FormatByteSize(free_bytes))};
+  const int64_t available = GetCpuInfo().available_bytes;
+  if (available == 0) {
+    return FailedPrecondition(
+        "how much memory is free is not known here (/proc/meminfo): give "
+        "--memory-budget, or --strategy and --batch other than auto");
+  }
+  const int64_t free_bytes = available + taken_bytes;
+  return Room{static_cast<int64_t>(kShare * static_cast<double>(free_bytes)),
+              fmt::format("nine tenths of the {} that are free",
+                          FormatByteSize(free_bytes))};
 }
 
 // The largest batch in [1, most] whose plan is within `bytes`; 0: none.
@@ -41,15 +48,11 @@ StatusOr<int64_t> LargestBatch(const Context& ctx, const RunConfig& config,
                                const TrainingSizes& sizes,
                                ParameterStore& store, Strategy strategy,
                                int64_t most, int64_t bytes) {
-  int64_t fits = 0;
-  int64_t too_large = most + 1;
-  while (too_large - fits > 1) {
-    const int64_t batch = fits + (too_large - fits) / 2;
+  return LargestFitting(most, [&](int64_t batch) -> StatusOr<bool> {
     ASSIGN_OR_RETURN(const TrainingPlan plan,
                      PlanTraining(ctx, config, sizes, store, strategy, batch));
-    (plan.total_bytes() <= bytes ? fits : too_large) = batch;
-  }
-  return fits;
+    return plan.total_bytes() <= bytes;
+  });
 }
 
 // Of a strategy that was asked for but does not fit: "; --strategy S needs B".
@@ -159,9 +162,10 @@ StatusOr<std::vector<std::string>> ResolveAuto(const Context& ctx,
   std::vector<std::string> reasons;
   const bool automatic_batch = config.batch == kAutoBatch;
   if (config.strategy && !automatic_batch) return reasons;
-  const Room room =
+  ASSIGN_OR_RETURN(
+      const Room room,
       AutomaticRoom(config, sizes.data_bytes + ParameterBytes(config.model) +
-                                OptimizerBytes(config.model, sizes.slots));
+                                OptimizerBytes(config.model, sizes.slots)));
   if (!config.strategy && automatic_batch) {
     config.strategy = Strategy::kFeaturesOnly;
     reasons.emplace_back(

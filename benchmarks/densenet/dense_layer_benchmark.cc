@@ -1,7 +1,8 @@
 // The kernels of a bottleneck layer at the shapes of DenseNet-BC-100-12's three
 // blocks, batch 64, on one thread and on all: useful GFLOP/s of the fused
-// convolutions, forward and backward. Each result is held against a naive
-// float64 sum at some places before it is timed.
+// convolutions, forward and backward. Before any is timed, the 1x1's output is
+// held against a naive float64 sum at some places; tests/densenet/kernels hold
+// all of them to references.
 
 #include <benchmark/benchmark.h>
 #include <glog/logging.h>

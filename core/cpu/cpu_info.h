@@ -15,6 +15,8 @@ namespace densenet {
 struct CpuInfo {
   std::string model;  // "AMD EPYC 9654 96-Core Processor"; "unknown"
   int usable_cpus = 0;
+  // Of the machine, or of the control group (a container) where that is less;
+  // 0: unknown.
   int64_t total_bytes = 0;
   int64_t available_bytes = 0;
   // The instruction set of the element-wise kernels (Highway: "AVX2") and of

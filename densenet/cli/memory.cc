@@ -17,14 +17,15 @@ namespace densenet::cli {
 namespace {
 
 constexpr char kName[] = "memory";
-constexpr int kMeasuredSteps = 2;        // the second has met everything
+constexpr int kMeasuredSteps = 2;  // the second has met everything
+constexpr int64_t kDefaultBatch = 64;
 constexpr int64_t kMostLayers = 10'000;  // of a block, for --max-depth
 constexpr int64_t kDefaultBlocks = 3;    // of --max-depth without a network
 
 struct MemoryOptions {
   NetworkOptions network;
   std::optional<std::vector<int64_t>> depths;
-  std::vector<int64_t> batches = {64};
+  std::vector<int64_t> batches;  // empty: 64
   bool plan_only = false;
   bool buffers = false;
   bool max_depth = false;
@@ -42,6 +43,7 @@ struct MemoryOptions {
 struct MemoryQuery {
   std::vector<ModelConfig> models;
   std::vector<Strategy> strategies;
+  std::vector<int64_t> batches;
   int64_t budget_bytes = 0;
 };
 
@@ -63,6 +65,8 @@ Status CheckCombination(const MemoryOptions& o) {
   RETURN_IF_ERROR(refuse(o.max_batch && o.depths,
                          "--max-batch takes one network: --depth, --blocks or "
                          "--preset"));
+  RETURN_IF_ERROR(refuse(o.max_batch && !o.batches.empty(),
+                         "--max-batch finds the batch: leave --batch out"));
   RETURN_IF_ERROR(refuse(o.max_depth && o.batches.size() > 1,
                          "--max-depth takes one --batch"));
   RETURN_IF_ERROR(refuse(
@@ -98,7 +102,9 @@ StatusOr<MemoryQuery> Resolve(const MemoryOptions& options) {
     ASSIGN_OR_RETURN(ModelConfig model, ResolveNetwork(network));
     query.models.push_back(std::move(model));
   }
-  for (int64_t batch : options.batches) {
+  query.batches = options.batches;
+  if (query.batches.empty()) query.batches = {kDefaultBatch};
+  for (int64_t batch : query.batches) {
     if (batch < 1 || batch > kMaxBatch) {
       return InvalidArgument(
           fmt::format("--batch {}: expected 1 to {}", batch, kMaxBatch));
@@ -155,7 +161,7 @@ Status Tabulate(const MemoryOptions& options, const MemoryQuery& query,
   std::vector<MemoryRow> rows;
   PrintMemoryHeader(env.out);
   for (const ModelConfig& model : query.models) {
-    for (int64_t batch : options.batches) {
+    for (int64_t batch : query.batches) {
       for (Strategy strategy : query.strategies) {
         std::string notes;
         ASSIGN_OR_RETURN(MemoryRow row,
@@ -181,11 +187,10 @@ ModelConfig WithLayers(ModelConfig model, int64_t layers) {
   return model;
 }
 
-StatusOr<Json> MaxDepthRow(const MemoryOptions& options,
-                           const MemoryQuery& query, const Context& ctx,
+StatusOr<Json> MaxDepthRow(const MemoryQuery& query, const Context& ctx,
                            Strategy strategy, const Environment& env) {
   const ModelConfig& model = query.models.front();
-  const int64_t batch = options.batches.front();
+  const int64_t batch = query.batches.front();
   auto family = [&](int64_t layers) { return WithLayers(model, layers); };
   ASSIGN_OR_RETURN(const int64_t layers,
                    LargestIndex(ctx, family, strategy, batch, kMostLayers,
@@ -235,15 +240,14 @@ Status Maximize(const MemoryOptions& options, const MemoryQuery& query,
   env.out << fmt::format(
       "largest within {}: growth {}, {}, images of {} x {}\n",
       FormatByteSize(query.budget_bytes), model.growth_rate,
-      options.max_depth ? fmt::format("batches of {}", options.batches.front())
+      options.max_depth ? fmt::format("batches of {}", query.batches.front())
                         : fmt::format("depth {}", DepthOf(model)),
       model.image_height, model.image_width);
   Json list = Json::array();
   for (Strategy strategy : query.strategies) {
-    ASSIGN_OR_RETURN(Json row,
-                     options.max_depth
-                         ? MaxDepthRow(options, query, *ctx, strategy, env)
-                         : MaxBatchRow(query, *ctx, strategy, env));
+    ASSIGN_OR_RETURN(Json row, options.max_depth
+                                   ? MaxDepthRow(query, *ctx, strategy, env)
+                                   : MaxBatchRow(query, *ctx, strategy, env));
     env.out << std::flush;
     list.push_back(std::move(row));
   }

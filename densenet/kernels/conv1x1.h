@@ -10,7 +10,7 @@
 // Types     float32
 // Memory    scratch of the ...ScratchFloats functions
 // Errors    none: the network validated its configuration
-// Numerics  each output one chain over C in blocks of kChannelBlock; dw: one
+// Numerics  each output one chain over C in blocks of kPointwiseBlock; dw: one
 //           chain over a chunk's rows, chunks added in order
 // Threads   works on ctx.threads(); bitwise independent of their number
 

@@ -45,6 +45,17 @@ TEST(ThreadPoolDeathTest, ALoopInsideALoopIsOurBug) {
         },
         "ParallelFor inside ParallelFor");
   }
+  EXPECT_DEATH(
+      {
+        ThreadPool outer(2);
+        ThreadPool inner(2);
+        outer.ParallelFor(2, [&](int64_t, int) {
+          inner.ParallelFor(1, [&](int64_t, int) {
+            outer.ParallelFor(2, [](int64_t, int) {});
+          });
+        });
+      },
+      "ParallelFor inside ParallelFor");
   ThreadPool outer(2);
   ThreadPool inner(2);
   std::vector<int64_t> sums(2, 0);

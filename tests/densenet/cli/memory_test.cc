@@ -19,6 +19,19 @@ class MemoryCommandTest : public AppTest {
                  "--threads", "1"},
                 more);
   }
+  // Whether the plan is within the 8 MB that the searches are given.
+  void ExpectFits(const std::string& strategy, int64_t depth, int64_t batch,
+                  bool fits) {
+    constexpr int64_t kBudget = 8'000'000;
+    ASSERT_EQ(Run(Memory({"--depth", std::to_string(depth), "--batch",
+                          std::to_string(batch), "--strategy", strategy,
+                          "--plan-only", "--json", dir_.File("fits.json")})),
+              0)
+        << err_.str();
+    const int64_t planned = ReadJson("fits.json")["rows"][0]["planned_bytes"];
+    EXPECT_EQ(planned <= kBudget, fits)
+        << strategy << " " << depth << " " << batch;
+  }
 };
 
 TEST_F(MemoryCommandTest, PlansAndMeasuresEveryStrategy) {
@@ -68,26 +81,38 @@ TEST_F(MemoryCommandTest, BuffersListsThePlan) {
   EXPECT_THAT(out_.str(), HasSubstr(fmt::format("{} bytes of arena", arena)));
 }
 
-TEST_F(MemoryCommandTest, MaxBatchAndMaxDepthFitAndOneMoreDoesNot) {
-  ASSERT_EQ(Run(Memory({"--depth", "10", "--max-batch", "--memory-budget",
-                        "8MB", "--json", dir_.File("b.json")})),
+TEST_F(MemoryCommandTest, MaxBatchFitsAndOneMoreDoesNot) {
+  ASSERT_EQ(Run({"memory", "--depth", "10", "--growth", "4", "--bottleneck",
+                 "--threads", "1", "--max-batch", "--memory-budget", "8MB",
+                 "--json", dir_.File("b.json")}),
             0)
       << err_.str();
   for (const Json& row : ReadJson("b.json")["rows"]) {
     EXPECT_EQ(row["depth"], 10);
     const int64_t batch = row["max_batch"];
-    EXPECT_GT(batch, 0) << row;
+    ASSERT_GT(batch, 0) << row;
+    ExpectFits(row["strategy"], 10, batch, true);
+    ExpectFits(row["strategy"], 10, batch + 1, false);
   }
+  ASSERT_EQ(
+      Run({"memory", "--depth", "10", "--max-batch", "--memory-budget", "8kB"}),
+      0);
+  EXPECT_THAT(out_.str(), HasSubstr("none: one image is"));
+}
+
+TEST_F(MemoryCommandTest, MaxDepthFitsAndTheNextDoesNot) {
   ASSERT_EQ(Run(Memory({"--max-depth", "--memory-budget", "8MB", "--json",
                         dir_.File("d.json")})),
             0)
       << err_.str();
   const Json rows = ReadJson("d.json")["rows"];
   EXPECT_GT(rows.back()["max_depth"], rows.front()["max_depth"]);
-  ASSERT_EQ(
-      Run(Memory({"--depth", "10", "--max-batch", "--memory-budget", "8kB"})),
-      0);
-  EXPECT_THAT(out_.str(), HasSubstr("none: one image is"));
+  for (const Json& row : rows) {
+    const int64_t depth = row["max_depth"];
+    constexpr int64_t kNext = 6;  // a layer more in each of three blocks
+    ExpectFits(row["strategy"], depth, 4, true);
+    ExpectFits(row["strategy"], depth + kNext, 4, false);
+  }
   ASSERT_EQ(Run(Memory({"--max-depth", "--memory-budget", "8kB"})), 0);
   EXPECT_THAT(out_.str(), HasSubstr("none: depth 10 is"));
 }
@@ -113,8 +138,8 @@ TEST_F(MemoryCommandTest, ContradictionsAreUsageErrors) {
   fails({"--max-depth", "--depth", "10"}, {"--max-depth", "leave --depth"});
   fails({"--max-depth", "--max-batch"}, {"one at a time"});
   fails({"--max-batch", "--depths", "10,16"}, {"--max-batch"});
-  fails({"--max-batch", "--depth", "10", "--csv", dir_.File("x.csv")},
-        {"--csv"});
+  fails({"--max-batch", "--depth", "10"}, {"--max-batch", "leave --batch out"});
+  fails({"--max-depth", "--csv", dir_.File("x.csv")}, {"--csv"});
   fails({"--depth", "10", "--memory-budget", "1GB"}, {"--memory-budget"});
   fails({"--depth", "10", "--plot", dir_.File("x.svg")},
         {"--plot", "two or more --depths"});
