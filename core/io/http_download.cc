@@ -32,8 +32,8 @@ class Downloader {
   Status Run() {
     RETURN_IF_ERROR(Open());
     // The bytes of an earlier run may be those of another file.
-    bool doubtful = part_.bytes > 0;
-    for (;;) {
+    const bool continued = part_.bytes > 0;
+    for (bool restarted = false;; restarted = true) {
       const Status completed = Complete();
       if (!completed.ok()) {
         if (part_.bytes == 0) ::unlink(part_.path.c_str());
@@ -41,7 +41,9 @@ class Downloader {
       }
       const Status checked = Check();
       if (checked.ok()) break;
-      doubtful = doubtful || part_.pieced;
+      // A file that is wrong a second time is wrong on the server, in however
+      // many pieces it came.
+      const bool doubtful = !restarted && (continued || part_.pieced);
       RETURN_IF_ERROR(part_.Clear());
       if (!doubtful) {
         ::unlink(part_.path.c_str());
@@ -50,7 +52,6 @@ class Downloader {
       Trouble(fmt::format(
           "{}; it was put together from several attempts, starting again",
           StdView(checked.message())));
-      doubtful = false;
     }
     return RenameDurably(part_.path, path_);
   }

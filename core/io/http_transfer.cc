@@ -100,7 +100,7 @@ size_t Request::OnBody(char* data, size_t, size_t bytes, void* self) {
   auto* request = static_cast<Request*>(self);
   request->last_byte_ = absl::Now();
   if (!request->body_begun_ && !request->BeginBody()) return 0;
-  if (!request->keeps_body_) return bytes;  // an error page
+  if (!request->keeps_body_) return 0;  // an error page, maybe without end
   return request->Append(data, bytes) ? bytes : 0;
 }
 
@@ -272,7 +272,9 @@ TransferResult Request::Run() {
   }
   const CURLcode code = curl_easy_perform(curl_.get());
   if (failure_) return *std::move(failure_);
-  if (code != CURLE_OK) return FailureOf(code);
+  // OnBody ends the page that comes with an error; its status says it all.
+  const bool error_page = body_begun_ && !keeps_body_;
+  if (code != CURLE_OK && !error_page) return FailureOf(code);
   long answer = 0;
   curl_easy_getinfo(curl_.get(), CURLINFO_RESPONSE_CODE, &answer);
   return AnswerOf(answer);

@@ -25,12 +25,14 @@ bool WaitReadable(int fd, const std::atomic<bool>& stop) {
   return false;
 }
 
-void SendAll(int fd, std::string_view bytes) {
+// False when the client had enough.
+bool SendAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n <= 0) return;  // the client had enough
+    if (n <= 0) return false;
     bytes.remove_prefix(static_cast<size_t>(n));
   }
+  return true;
 }
 
 HttpRequest Parse(const std::string& head) {
@@ -141,18 +143,14 @@ void HttpServer::Answer(int connection) {
   std::string text =
       fmt::format("HTTP/1.1 {} x\r\nConnection: close\r\n", answer.code);
   for (const std::string& header : answer.headers) text += header + "\r\n";
-  if (answer.content_length != -2) {
+  if (answer.content_length != -2 && !answer.endless) {
     text += fmt::format("Content-Length: {}\r\n",
                         answer.content_length == -1
                             ? static_cast<int64_t>(answer.body.size())
                             : answer.content_length);
   }
   SendAll(connection, text + "\r\n");
-  const std::string_view body = answer.body;
-  SendAll(connection,
-          answer.cut_after < 0
-              ? body
-              : body.substr(0, static_cast<size_t>(answer.cut_after)));
+  SendBody(connection, answer);
   if (answer.stall) {
     WaitReadable(connection, stop_);
     return;
@@ -162,6 +160,19 @@ void HttpServer::Answer(int connection) {
   char byte;
   while (WaitReadable(connection, stop_) && recv(connection, &byte, 1, 0) > 0) {
   }
+}
+
+void HttpServer::SendBody(int connection, const HttpAnswer& answer) const {
+  std::string_view body = answer.body;
+  if (answer.endless) {
+    while (!stop_ && SendAll(connection, body)) {
+    }
+    return;
+  }
+  if (answer.cut_after >= 0) {
+    body = body.substr(0, static_cast<size_t>(answer.cut_after));
+  }
+  SendAll(connection, body);
 }
 
 }  // namespace densenet::testing

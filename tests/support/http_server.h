@@ -36,6 +36,9 @@ struct HttpAnswer {
   // After the body, or the part before the cut, the connection stays open
   // without a byte until the client ends it.
   bool stall = false;
+  // The body is sent again and again, without a size, until the client ends
+  // the connection.
+  bool endless = false;
 };
 
 // A file as a good server sends it: honours ranges.
@@ -57,6 +60,7 @@ class HttpServer {
  private:
   void Serve();
   void Answer(int connection);
+  void SendBody(int connection, const HttpAnswer& answer) const;
 
   const Handler handler_;
   int listener_ = -1;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "absl/time/clock.h"
 #include "core/io/digest.h"
 #include "core/random.h"
 #include "tests/support/http_server.h"
@@ -297,6 +298,24 @@ TEST_F(HttpDownloadTest, WrongDigestIsAnErrorAndLeavesNothing) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
+TEST_F(HttpDownloadTest, AWrongFileInPiecesIsFetchedTwiceAtMost) {
+  const std::string other = RandomBytes(500'000, 9);
+  HttpServer server([&](const HttpRequest& r) {
+    HttpAnswer answer = ServeFile(r, other);
+    answer.cut_after = 100'000;
+    return answer;
+  });
+  // Ends what would go on for ever.
+  options_.should_stop = [&] { return server.requests().size() > 20; };
+  EXPECT_THAT(Download(server), Fails(StatusCode::kDataLoss,
+                                      {server.url(), *DigestOf("md5", other),
+                                       options_.expected_digest}));
+  EXPECT_THAT(Begins(server),
+              ElementsAre(0, 100'000, 200'000, 300'000, 400'000,  //
+                          0, 100'000, 200'000, 300'000, 400'000));
+  EXPECT_THAT(dir_.Names(), ElementsAre());
+}
+
 TEST_F(HttpDownloadTest, ErrorsOfTheServer) {
   std::atomic<int> code = 404;
   HttpServer server([&](const HttpRequest&) {
@@ -314,6 +333,35 @@ TEST_F(HttpDownloadTest, ErrorsOfTheServer) {
   EXPECT_THAT(Download(server),
               Fails(StatusCode::kUnavailable, {"503", "5 attempts"}));
   EXPECT_EQ(server.requests().size(), 7u);
+  EXPECT_THAT(dir_.Names(), ElementsAre());
+}
+
+TEST_F(HttpDownloadTest, EndlessErrorPagesAreNotRead) {
+  std::atomic<int> code = 404;
+  HttpServer server([&](const HttpRequest&) {
+    HttpAnswer answer;
+    answer.code = code;
+    answer.body = std::string(100'000, 'x');
+    answer.endless = true;
+    return answer;
+  });
+  // Ends what would go on for ever.
+  const absl::Time late = absl::Now() + absl::Seconds(20);
+  options_.should_stop = [&] { return absl::Now() > late; };
+  EXPECT_THAT(Download(server), Fails(StatusCode::kNotFound, {"answers 404"}));
+  EXPECT_EQ(server.requests().size(), 1u);
+  code = 503;
+  EXPECT_THAT(Download(server),
+              Fails(StatusCode::kUnavailable, {"answers 503", "5 attempts"}));
+  EXPECT_EQ(server.requests().size(), 6u);
+  // What has come of the file stays.
+  dir_.Write("a.bin.part", file_.substr(0, 1000));
+  EXPECT_THAT(Download(server),
+              Fails(StatusCode::kUnavailable, {"1000 bytes are kept"}));
+  code = 416;
+  options_.attempts = 1;
+  EXPECT_THAT(Download(server),
+              Fails(StatusCode::kUnavailable, {"answers 416"}));
   EXPECT_THAT(dir_.Names(), ElementsAre());
 }
 
