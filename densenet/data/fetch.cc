@@ -1,6 +1,7 @@
 #include "densenet/data/fetch.h"
 
 #include <fmt/format.h>
+#include <glog/logging.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -90,34 +91,42 @@ class Fetcher {
   }
 
   StatusOr<FetchedFile> FetchPlain(const PublishedDownload& download) const {
-    const fs::path path = folder_ / download.name;
-    FetchedFile fetched = {path.string(), download.bytes, false};
-    if (Exists(path)) {
-      ASSIGN_OR_RETURN(fetched.was_there, IsPublished(path, download.name));
-      if (!fetched.was_there) return NotPublished(path);
-      return fetched;
+    const PublishedFile& file = FileOf(download);
+    for (const std::string& name : file.names) {
+      const fs::path path = folder_ / name;
+      if (!Exists(path)) continue;
+      // The one that a reader takes; what it hides does not matter.
+      ASSIGN_OR_RETURN(const bool published, IsPublished(path, file));
+      if (!published) return NotPublished(path);
+      return FetchedFile{path.string(), download.bytes, true};
     }
+    const fs::path path = folder_ / download.name;
     RETURN_IF_ERROR(Download(download, path));
-    return fetched;
+    return FetchedFile{path.string(), download.bytes, false};
   }
 
-  // Whether a file has the content that a reader expects under this name,
-  // however it is packed.
+  // What readers find in a download that stays as it is.
+  const PublishedFile& FileOf(const PublishedDownload& download) const {
+    const auto file =
+        std::find_if(dataset_.files.begin(), dataset_.files.end(),
+                     [&](const PublishedFile& f) {
+                       return std::find(f.names.begin(), f.names.end(),
+                                        download.name) != f.names.end();
+                     });
+    CHECK(file != dataset_.files.end())
+        << dataset_.name << ": no reader looks for " << download.name;
+    return *file;
+  }
+
+  // Whether a file has the content that a reader expects, however it is packed.
   StatusOr<bool> IsPublished(const fs::path& path,
-                             const std::string& name) const {
-    for (const PublishedFile& file : dataset_.files) {
-      if (std::find(file.names.begin(), file.names.end(), name) ==
-          file.names.end()) {
-        continue;
-      }
-      const StatusOr<ContentDigest> content =
-          DigestOfContent(file.digest, path.string());
-      // A damaged file is another one than the published.
-      if (content.status().code() == StatusCode::kDataLoss) return false;
-      if (!content.ok()) return content.status();
-      return content->bytes == file.bytes && content->digest == file.digest;
-    }
-    return false;
+                             const PublishedFile& file) const {
+    const StatusOr<ContentDigest> content =
+        DigestOfContent(file.digest, path.string());
+    // A damaged file is another one than the published.
+    if (content.status().code() == StatusCode::kDataLoss) return false;
+    if (!content.ok()) return content.status();
+    return content->bytes == file.bytes && content->digest == file.digest;
   }
 
   // True when all files are there as published.
@@ -127,8 +136,7 @@ class Fetcher {
       const fs::path path = unpacked / file.names.front();
       if (!Exists(path)) continue;
       ++found;
-      ASSIGN_OR_RETURN(const bool published,
-                       IsPublished(path, file.names.front()));
+      ASSIGN_OR_RETURN(const bool published, IsPublished(path, file));
       if (!published) return NotPublished(path);
     }
     return found == dataset_.files.size();
@@ -148,9 +156,7 @@ class Fetcher {
       if (!whole) return NotPublished(archive);
     }
     if (!whole) RETURN_IF_ERROR(Download(download, archive));
-    RETURN_IF_ERROR(UnpackTar(archive.string(), folder_.string(),
-                              dataset_.unpacked_bytes() + kOtherBytes)
-                        .status());
+    RETURN_IF_ERROR(Unpack(archive, unpacked));
     ASSIGN_OR_RETURN(const bool complete, IsUnpacked(unpacked));
     if (!complete) {
       return DataLoss(fmt::format("{} does not hold the files of {}",
@@ -160,6 +166,45 @@ class Fetcher {
     fs::remove(archive, error);
     if (error) return FileError("remove", archive.string(), error.value());
     return fetched;
+  }
+
+  // Adds what is missing of an archive's files. They are unpacked aside first:
+  // what is there stays, and an archive that cannot be unpacked leaves nothing.
+  Status Unpack(const fs::path& archive, const fs::path& unpacked) const {
+    // In the folder that they go to, which may be on another disk.
+    const fs::path aside =
+        unpacked / (archive.filename().string() + ".unpacking");
+    // Of a fetch that was killed.
+    RETURN_IF_ERROR(RemoveFolder(aside));
+    std::error_code error;
+    fs::create_directories(aside, error);
+    if (error) return FileError("create", aside.string(), error.value());
+    RETURN_IF_ERROR(RemoveTemporaries(unpacked.string()));
+    const Status added = AddMissing(archive, aside);
+    const Status removed = RemoveFolder(aside);
+    return added.ok() ? removed : added;
+  }
+
+  Status AddMissing(const fs::path& archive, const fs::path& aside) const {
+    ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                     UnpackTar(archive.string(), aside.string(),
+                               dataset_.unpacked_bytes() + kOtherBytes));
+    for (const std::string& path : paths) {
+      const fs::path to = folder_ / path;
+      if (Exists(to)) continue;
+      std::error_code error;
+      fs::create_directories(to.parent_path(), error);
+      if (error) return FileError("create", to.string(), error.value());
+      RETURN_IF_ERROR(RenameDurably((aside / path).string(), to.string()));
+    }
+    return OkStatus();
+  }
+
+  static Status RemoveFolder(const fs::path& folder) {
+    std::error_code error;
+    fs::remove_all(folder, error);
+    if (error) return FileError("remove", folder.string(), error.value());
+    return OkStatus();
   }
 
   const PublishedDataset& dataset_;

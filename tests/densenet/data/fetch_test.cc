@@ -157,6 +157,62 @@ TEST_F(FetchTest, FilesPackedAnewCountAsThere) {
   EXPECT_EQ(Slurp(dir_.File("data/train.gz")), train_);
 }
 
+TEST_F(FetchTest, FilesUnderTheirOtherNamesCountAsThere) {
+  dir_.Write("data/train", train_);
+  // Hidden by `train`: no reader opens it.
+  dir_.Write("data/train.gz", Gzip(train_).substr(0, 20));
+  dir_.Write("data/test", Gzip(test_));
+  StatusOr<std::vector<FetchedFile>> files = Fetch(Packed());
+  ASSERT_OK(files);
+  EXPECT_TRUE((*files)[0].was_there);
+  EXPECT_EQ((*files)[0].path, dir_.File("data/train"));
+  EXPECT_TRUE((*files)[1].was_there);
+  EXPECT_TRUE(server_.requests().empty());
+  EXPECT_THAT(Names(), ElementsAre("test", "train", "train.gz"));
+}
+
+TEST_F(FetchTest, DamagedFilesUnderOtherNamesAreNotHidden) {
+  // Readers would open it in place of what is fetched or lies beside it.
+  dir_.Write("data/train", train_.substr(0, 4000));
+  for (const bool beside : {false, true}) {
+    if (beside) dir_.Write("data/train.gz", files_["/gz/train.gz"]);
+    EXPECT_THAT(Fetch(Packed()), Fails(StatusCode::kFailedPrecondition,
+                                       {dir_.File("data/train") + " is there",
+                                        "packed", "move it away"}));
+  }
+  EXPECT_EQ(Slurp(dir_.File("data/train")), train_.substr(0, 4000));
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(FetchTest, OtherFilesOfAnArchiveAreNotOverwritten) {
+  dir_.Write("data/toy-bin/readme.txt", "my notes");
+  dir_.Write("data/toy-bin/train.bin", train_);
+  ASSERT_OK(Fetch(Toy()));
+  EXPECT_EQ(Slurp(dir_.File("data/toy-bin/readme.txt")), "my notes");
+  EXPECT_EQ(Slurp(dir_.File("data/toy-bin/test.bin")), test_);
+  EXPECT_THAT(Names(), ElementsAre("toy-bin", "toy-bin/readme.txt",
+                                   "toy-bin/test.bin", "toy-bin/train.bin"));
+}
+
+TEST_F(FetchTest, WhatAKilledFetchLeftIsRemoved) {
+  dir_.Write("data/toy-bin/train.bin.tmp-0123abcd", "ttt");
+  dir_.Write("data/toy-bin/toy.tar.gz.unpacking/toy-bin/train.bin", "ttt");
+  dir_.Write("data/toy-bin/train.bin.tmp-mine", "my notes");
+  ASSERT_OK(Fetch(Toy()));
+  EXPECT_THAT(Names(),
+              ElementsAre("toy-bin", "toy-bin/readme.txt", "toy-bin/test.bin",
+                          "toy-bin/train.bin", "toy-bin/train.bin.tmp-mine"));
+  EXPECT_EQ(Slurp(dir_.File("data/toy-bin/train.bin")), train_);
+}
+
+TEST_F(FetchTest, AnArchiveThatCannotBeUnpackedLeavesNothing) {
+  Put("/toy.tar.gz", Tar({{.name = "toy-bin/train.bin", .bytes = train_},
+                          {.name = "toy-bin/../../test.bin", .bytes = test_}}));
+  EXPECT_THAT(Fetch(Toy()),
+              Fails(StatusCode::kInvalidArgument, {"leads out of"}));
+  EXPECT_THAT(Names(), ElementsAre("toy-bin", "toy.tar.gz"));
+}
+
 TEST_F(FetchTest, WhatDiffersIsNeverOverwritten) {
   dir_.Write("data/toy-bin/train.bin", std::string(5000, 'u'));
   EXPECT_THAT(Fetch(Toy()),
