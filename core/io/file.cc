@@ -210,7 +210,9 @@ Status AtomicFile::Commit() {
 Status RenameDurably(const std::string& from, const std::string& to) {
   const UniqueFd fd(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return FileError("open", from, errno);
-  if (::fsync(fd.get()) != 0) return FileError("sync", from, errno);
+  if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != ENOTSUP) {
+    return FileError("sync", from, errno);  // as in SyncFolder
+  }
   if (::rename(from.c_str(), to.c_str()) != 0) {
     return FileError("rename to", to, errno);
   }

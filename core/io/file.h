@@ -107,8 +107,9 @@ class AtomicFile {
   int64_t size_ = 0;
 };
 
-// Gives a complete file another name in the same file system: syncs it,
-// renames it over what is there and syncs the folder.
+// Gives a complete file, or a folder of synced files, another name in the same
+// file system: syncs it, renames it over what is there and syncs the folder of
+// the new name.
 Status RenameDurably(const std::string& from, const std::string& to);
 
 Status WriteFileAtomically(const std::string& path, std::string_view text);

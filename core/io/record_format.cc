@@ -84,6 +84,8 @@ std::string_view Name(RecordFaultKind kind) {
       return "data checksum";
     case RecordFaultKind::kGzip:
       return "gzip stream";
+    case RecordFaultKind::kSearchGivenUp:
+      return "search given up";
   }
   return "unknown";
 }

@@ -52,11 +52,12 @@ enum class RecordFaultKind {
   kTooLong,         // longer than the caller takes
   kCutData,         // the file ends inside the data or its checksum
   kDataChecksum,
-  kGzip,  // the gzip stream is damaged or cut
+  kGzip,           // the gzip stream is damaged or cut
+  kSearchGivenUp,  // too much looked like records (core/io/record_reader.h)
 };
 
 // "cut header", "length checksum", "too long", "cut data", "data checksum",
-// "gzip stream".
+// "gzip stream", "search given up".
 std::string_view Name(RecordFaultKind kind);
 
 struct RecordFault {

@@ -15,6 +15,7 @@ namespace {
 // Headers nearer to each other than this come with one read of several.
 constexpr int64_t kNearBytes = 1 << 13;
 constexpr int64_t kWindowBytes = 1 << 16;
+constexpr int64_t kRecordsPerStep = 64;  // between looks at should_stop
 
 // The headers of a file, wanted at rising offsets.
 class HeaderWindow {
@@ -43,15 +44,17 @@ class HeaderWindow {
   int64_t last_ = 0;
 };
 
-// What a reader makes of a damaged place: its fault, and where the next whole
-// record is (the file's end without).
+// What a reader makes of a damaged place: its fault, and where reading goes on:
+// at the next whole record or another fault (the file's end without).
 struct Beyond {
   RecordFault fault;
+  std::optional<RecordFault> given_up;
   int64_t next = 0;
 };
 
+// Searches for that place only if `search`.
 StatusOr<Beyond> ReadBeyond(const RandomAccessFile& file, int64_t offset,
-                            int64_t max_record_bytes) {
+                            int64_t max_record_bytes, bool search) {
   ASSIGN_OR_RETURN(
       std::unique_ptr<RecordReader> reader,
       RecordReader::Open(file.path(), {.max_record_bytes = max_record_bytes,
@@ -64,9 +67,14 @@ StatusOr<Beyond> ReadBeyond(const RandomAccessFile& file, int64_t offset,
         fmt::format("{}: changed while it was being read", file.path()));
   }
   beyond.fault = *reader->fault();
+  if (!search) return beyond;
   const auto second = reader->Next();
   if (!second.ok() && !reader->fault()) return second.status();
-  beyond.next = second.ok() && !*second ? file.size() : reader->offset();
+  const bool given_up = reader->fault() && reader->fault()->kind ==
+                                               RecordFaultKind::kSearchGivenUp;
+  if (given_up) beyond.given_up = reader->fault();
+  const bool end = given_up || (second.ok() && !*second);
+  beyond.next = end ? file.size() : reader->offset();
   return beyond;
 }
 
@@ -91,8 +99,17 @@ Status RecordIndex::Scan(const Options& options,
                          std::vector<RecordFault>* faults) {
   max_record_bytes_ = options.max_record_bytes;
   HeaderWindow window(file_);
-  int64_t lost = 0;
-  for (int64_t offset = 0; offset < file_.size();) {
+  const auto add = [&](RecordFault fault) {
+    fault.record = size() + fault_count_;
+    if (fault_count_++ < options.max_faults) {
+      faults->push_back(std::move(fault));
+    }
+  };
+  for (int64_t offset = 0, step = 0; offset < file_.size(); ++step) {
+    if (step % kRecordsPerStep == 0 && options.should_stop &&
+        options.should_stop()) {
+      return Unavailable("stopped before the end");
+    }
     const int64_t behind = file_.size() - offset - kRecordHeaderBytes;
     if (behind >= kRecordFooterBytes) {
       ASSIGN_OR_RETURN(const char* header, window.At(offset));
@@ -104,11 +121,14 @@ Status RecordIndex::Scan(const Options& options,
         continue;
       }
     }
-    ASSIGN_OR_RETURN(Beyond beyond,
-                     ReadBeyond(file_, offset, max_record_bytes_));
-    beyond.fault.record = size() + lost++;
-    if (faults == nullptr) return beyond.fault.ToStatus();
-    faults->push_back(std::move(beyond.fault));
+    ASSIGN_OR_RETURN(Beyond beyond, ReadBeyond(file_, offset, max_record_bytes_,
+                                               /*search=*/faults != nullptr));
+    if (faults == nullptr) {
+      beyond.fault.record = size();
+      return beyond.fault.ToStatus();
+    }
+    add(std::move(beyond.fault));
+    if (beyond.given_up) add(*std::move(beyond.given_up));
     offset = beyond.next;
   }
   return OkStatus();

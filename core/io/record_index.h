@@ -14,6 +14,8 @@
 #define DENSENET_CORE_IO_RECORD_INDEX_H_
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,10 +31,15 @@ class RecordIndex {
  public:
   struct Options {
     int64_t max_record_bytes = kDefaultMaxRecordBytes;
+    // How many to append to `faults`; fault_count() counts all.
+    int64_t max_faults = std::numeric_limits<int64_t>::max();
+    // Asked now and then.
+    std::function<bool()> should_stop = {};
   };
   // With `faults` those of the file's structure are appended there, and the
   // index has what a RecordReader finds beyond them; without, the first one is
   // the error.
+  // Errors  Unavailable  should_stop said so
   static StatusOr<RecordIndex> Open(const std::string& path,
                                     const Options& options,
                                     std::vector<RecordFault>* faults = nullptr);
@@ -44,6 +51,8 @@ class RecordIndex {
   int64_t file_bytes() const { return file_.size(); }
   // Records that can be read.
   int64_t size() const { return static_cast<int64_t>(offsets_.size()); }
+  // Faults of the file's structure.
+  int64_t fault_count() const { return fault_count_; }
   // The byte at which the header of record i begins.
   // CHECKs 0 <= i < size() in debug builds.
   int64_t offset(int64_t i) const;
@@ -61,6 +70,7 @@ class RecordIndex {
   RandomAccessFile file_;
   int64_t max_record_bytes_ = 0;
   std::vector<int64_t> offsets_;
+  int64_t fault_count_ = 0;
 };
 
 }  // namespace densenet

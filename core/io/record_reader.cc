@@ -14,10 +14,6 @@ namespace {
 
 // Fits the second-level cache, so that checksums read what was just copied.
 constexpr int64_t kBufferBytes = int64_t{1} << 19;
-// A search compares the data of whatever looks like a header. A file made to
-// look like nothing but headers could keep it busy for as long as the square
-// of its size: beyond this much it finds nothing more.
-constexpr int64_t kSearchBytes = int64_t{1} << 30;
 
 // A cheap test before ParseRecordHeader: most lengths are impossible.
 bool LengthIsAtMost(const char* header, int64_t max) {
@@ -45,7 +41,8 @@ RecordReader::RecordReader(std::unique_ptr<GzipReader> stream,
 
 StatusOr<std::unique_ptr<RecordReader>> RecordReader::Open(
     const std::string& path, const Options& options) {
-  CHECK(options.max_record_bytes >= 0 && options.offset >= 0);
+  CHECK(options.max_record_bytes >= 0 && options.max_searched_bytes >= 0 &&
+        options.offset >= 0);
   ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
   ASSIGN_OR_RETURN(const bool packed, IsGzipRecordFile(file));
   if (options.offset > 0 && (packed || options.offset > file.size())) {
@@ -172,18 +169,30 @@ StatusOr<std::optional<std::string_view>> RecordReader::Advance() {
     at_ += pending_bytes_;
   }
   pending_bytes_ = 0;
+  if (given_up_at_) {
+    record_offset_ = *std::exchange(given_up_at_, std::nullopt);
+    return Fail(RecordFaultKind::kSearchGivenUp,
+                fmt::format("more than {} bytes here look like records and are "
+                            "none; what follows was not searched",
+                            options_.max_searched_bytes));
+  }
   ASSIGN_OR_RETURN(const Found found, Look());
   if (found.end) return std::optional<std::string_view>();
-  ++seen_;
   record_offset_ = cursor();
   pending_bytes_ = found.record_bytes;
-  if (!found.fault) return std::optional<std::string_view>(found.data);
   if (found.fault == RecordFaultKind::kGzip) stream_fault_.clear();
-  fault_ = RecordFault{.kind = *found.fault,
+  if (found.fault) return Fail(*found.fault, found.detail);
+  ++seen_;
+  return std::optional<std::string_view>(found.data);
+}
+
+Status RecordReader::Fail(RecordFaultKind kind, std::string detail) {
+  ++seen_;
+  fault_ = RecordFault{.kind = kind,
                        .path = path(),
                        .record = record(),
                        .offset = offset(),
-                       .detail = found.detail};
+                       .detail = std::move(detail)};
   return fault_->ToStatus();
 }
 
@@ -194,6 +203,7 @@ void RecordReader::Drop(int64_t bytes) {
 }
 
 Status RecordReader::Recover(RecordFaultKind kind) {
+  if (kind == RecordFaultKind::kSearchGivenUp) return OkStatus();  // the end
   if (kind == RecordFaultKind::kDataChecksum) {
     // Whether the length can be trusted: is what follows a header, or too
     // little for one?
@@ -204,6 +214,7 @@ Status RecordReader::Recover(RecordFaultKind kind) {
       Drop(pending_bytes_);
       return OkStatus();
     }
+    searched_bytes_ += pending_bytes_;  // what it promised is searched again
   }
   // A header that was read has no other inside it.
   const bool no_header = kind == RecordFaultKind::kLengthChecksum ||
@@ -221,7 +232,7 @@ int64_t RecordReader::SearchHeader() {
   const char* const begin = buffer_.data() + at_;
   const char* const end = buffer_.data() + end_ - kRecordHeaderBytes + 1;
   for (const char* p = begin; p < end; ++p) {
-    if (!LengthIsAtMost(p, max) || searched_bytes_ > kSearchBytes) continue;
+    if (!LengthIsAtMost(p, max)) continue;
     if (const auto length = ParseRecordHeader(p)) {
       Drop(p - begin);
       return *length;
@@ -238,15 +249,25 @@ Status RecordReader::Search() {
       Drop(available());
       return OkStatus();
     }
+    if (searched_bytes_ > options_.max_searched_bytes) return GiveUp();
     const int64_t length = SearchHeader();
     if (length < 0) continue;
-    searched_bytes_ += length;
     if (length <= left() - kRecordHeaderBytes - kRecordFooterBytes) {
       ASSIGN_OR_RETURN(const Found found, LookAtData(length));
       if (!found.fault) return OkStatus();
+      searched_bytes_ += std::min(length, available());
     }
     Drop(kRecordHeaderBytes);
   }
+}
+
+Status RecordReader::GiveUp() {
+  given_up_at_ = cursor();
+  do {
+    Drop(available());
+    RETURN_IF_ERROR(Fill(1));
+  } while (available() > 0);
+  return OkStatus();
 }
 
 }  // namespace densenet

@@ -13,6 +13,11 @@
 // damaged data, else the first that a search byte by byte finds. So a caller
 // who returns on the first error stops there, and one who calls again skips.
 //
+// A search compares the data of what looks like a header. Where such data turn
+// out damaged they are charged to Options::max_searched_bytes of the file; past
+// that the rest of the file is passed over, which is a fault of its own,
+// "search given up".
+//
 // Memory    1 MiB, more only for a longer record: never more than the file
 //           has and twice Options::max_record_bytes, whatever a damaged
 //           length says
@@ -43,6 +48,9 @@ class RecordReader {
  public:
   struct Options {
     int64_t max_record_bytes = kDefaultMaxRecordBytes;
+    // A file made to look like nothing but headers could keep a search busy
+    // for as long as the square of its size.
+    int64_t max_searched_bytes = int64_t{1} << 30;
     // Where to begin, a record's first byte. Of a plain file alone.
     int64_t offset = 0;
   };
@@ -91,11 +99,15 @@ class RecordReader {
   StatusOr<Found> LookAtData(int64_t length);
   Found Cut(RecordFaultKind kind, std::string detail) const;
   StatusOr<std::optional<std::string_view>> Advance();
+  // Of what begins at record_offset_.
+  Status Fail(RecordFaultKind kind, std::string detail);
   void Drop(int64_t bytes);
   // From a fault to where Next() goes on.
   Status Recover(RecordFaultKind kind);
   int64_t SearchHeader();
   Status Search();
+  // Drops the rest of the file; the fault that says so stands where it began.
+  Status GiveUp();
 
   std::unique_ptr<GzipReader> stream_;
   const Options options_;
@@ -112,7 +124,8 @@ class RecordReader {
   int64_t seen_ = 0;  // records and faults
   int64_t record_offset_ = 0;
   int64_t dropped_bytes_ = 0;
-  int64_t searched_bytes_ = 0;
+  int64_t searched_bytes_ = 0;  // of candidates that were no records
+  std::optional<int64_t> given_up_at_;
   std::optional<RecordFault> fault_;
   Status failure_;  // of the system, for good
 };

@@ -24,7 +24,10 @@ StatusOr<int64_t> CountAll(const Options& options, const Environment& env) {
   }
   int64_t total = 0;
   for (const std::string& file : files) {
-    const StatusOr<int64_t> records = CountRecords(file);
+    const StatusOr<int64_t> records = CountRecords(file, env.should_stop);
+    if (records.status().code() == StatusCode::kUnavailable) {
+      return records.status();
+    }
     if (!records.ok()) {
       return Annotate(records.status(),
                       fmt::format("cannot count the records of a damaged file "

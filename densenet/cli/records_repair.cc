@@ -27,6 +27,7 @@ Json ToJson(const RecordRepairReport& report) {
   }
   return {{"records", report.records},
           {"dropped_bytes", report.dropped_bytes},
+          {"faults", report.fault_count},
           {"rows", std::move(rows)}};
 }
 
@@ -42,11 +43,15 @@ int Run(const Options& options, const Environment& env) {
   for (const RecordFault& fault : report->faults) {
     env.out << "dropped  " << fault.ToString() << '\n';
   }
-  env.out << fmt::format(
-      "{} written to {}; {} dropped, {} bytes\n",
-      Counted(report->records, "record"), options.to,
-      Counted(static_cast<int64_t>(report->faults.size()), "fault"),
-      report->dropped_bytes);
+  const auto listed = static_cast<int64_t>(report->faults.size());
+  if (listed < report->fault_count) {
+    env.out << fmt::format("dropped  {} more\n",
+                           Counted(report->fault_count - listed, "fault"));
+  }
+  env.out << fmt::format("{} written to {}; {} dropped, {} bytes\n",
+                         Counted(report->records, "record"), options.to,
+                         Counted(report->fault_count, "fault"),
+                         report->dropped_bytes);
   status = WriteJsonOption(options.json, ToJson(*report));
   if (!status.ok()) return fail(status, kExitFailed);
   return kExitDone;
@@ -63,8 +68,10 @@ void AddRecordsRepair(CLI::App& group, const Environment& env,
       ->type_name("FROM")
       ->required();
   command->add_option("to", o->to, "the new file")->type_name("TO")->required();
-  AddOption(*command, "--json", o->json,
-            "write {\"records\", \"dropped_bytes\", \"rows\": [...]}", "FILE");
+  AddOption(
+      *command, "--json", o->json,
+      "write {\"records\", \"dropped_bytes\", \"faults\", \"rows\": [...]}",
+      "FILE");
   command->callback(
       [&env, selected, o] { *selected = [&env, o] { return Run(*o, env); }; });
 }

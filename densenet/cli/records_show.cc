@@ -30,10 +30,14 @@ struct Record {
   TfFeatures features;
 };
 
-StatusOr<Record> ReadRecord(const Options& options) {
+StatusOr<Record> ReadRecord(const Options& options, const Environment& env) {
   ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader,
                    RecordReader::Open(options.file));
   for (;;) {
+    if (env.should_stop && env.should_stop()) {
+      return Unavailable(
+          fmt::format("stopped before record {}", options.record));
+    }
     StatusOr<std::optional<std::string_view>> next = reader->Next();
     if (!next.ok() && !reader->fault()) return next.status();
     if (next.ok() && !*next) {
@@ -145,7 +149,7 @@ int Run(const Options& options, const Environment& env) {
   };
   Status status = CheckJsonOption(options.json);
   if (!status.ok()) return fail(status);
-  const StatusOr<Record> record = ReadRecord(options);
+  const StatusOr<Record> record = ReadRecord(options, env);
   if (!record.ok()) return fail(record.status());
   const Json json = Print(options, *record, env.out);
   if (options.image) {

@@ -38,18 +38,9 @@ Json ToJson(const RecordSetFault& fault) {
           {"detail", fault.detail}};
 }
 
-StatusOr<RecordSet> FindSet(const std::string& path, const Options& options) {
-  ASSIGN_OR_RETURN(RecordSet set, FindRecordSet(path));
-  if (options.manifest) {
-    ASSIGN_OR_RETURN(set.manifest, ReadRecordManifest(*options.manifest));
-    set.manifest_path = *options.manifest;
-  }
-  return set;
-}
-
 Status VerifyPath(const std::string& path, const Options& options,
                   const Environment& env, Outcome* outcome) {
-  ASSIGN_OR_RETURN(const RecordSet set, FindSet(path, options));
+  ASSIGN_OR_RETURN(const RecordSet set, FindRecordSet(path, options.manifest));
   ExampleSchema schema = options.schema;
   if (set.manifest && schema == ExampleSchema()) schema = set.manifest->schema;
   RecordCheckOptions check;

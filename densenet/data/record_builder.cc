@@ -1,11 +1,9 @@
 #include "densenet/data/record_builder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <glog/logging.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -28,17 +26,29 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kShardBytes = int64_t{128} << 20;
 
-// The entry of a new name must reach the disk too. Some file systems cannot
-// sync a folder and say so with EINVAL; there is nothing more to do.
-Status SyncParent(const std::string& path) {
-  const fs::path parent = fs::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return FileError("open", folder, errno);
-  if (::fsync(fd.get()) != 0 && errno != EINVAL && errno != ENOTSUP) {
-    return FileError("sync", folder, errno);
+// A finished folder takes the place of an empty folder alone, which is looked
+// at before the work.
+Status CheckTarget(const std::string& path) {
+  const fs::path name = fs::path(path).filename();
+  if (path == "/" || name == "." || name == "..") {
+    return InvalidArgument(
+        fmt::format("{}: it cannot be replaced; give a new folder", path));
   }
-  return OkStatus();
+  struct stat info;
+  if (::lstat(path.c_str(), &info) != 0) {
+    return errno == ENOENT ? OkStatus() : FileError("stat", path, errno);
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return FailedPrecondition(
+        fmt::format("{}: it is a {}, expected a folder; give a new one", path,
+                    S_ISLNK(info.st_mode) ? "link" : "file"));
+  }
+  std::error_code error;
+  const bool empty = fs::is_empty(path, error);
+  if (error) return FileError("list", path, error.value());
+  if (empty) return OkStatus();
+  return FailedPrecondition(
+      fmt::format("{}: it is there and not empty; give a new folder", path));
 }
 
 // A folder under a temporary name beside its own, removed unless it gets it.
@@ -47,11 +57,8 @@ class TemporaryFolder {
   static StatusOr<TemporaryFolder> Create(std::string path) {
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     if (path.empty()) return InvalidArgument("write: the folder has no name");
+    RETURN_IF_ERROR(CheckTarget(path));
     std::error_code error;
-    if (fs::exists(path, error) && !fs::is_empty(path, error)) {
-      return FailedPrecondition(fmt::format(
-          "{}: it is there and not empty; give a new folder", path));
-    }
     const fs::path parent = fs::path(path).parent_path();
     if (!parent.empty() && !fs::create_directories(parent, error) && error) {
       return FileError("make folder", parent.string(), error.value());
@@ -89,11 +96,9 @@ class TemporaryFolder {
   }
   // Its files are synced (core/io/file.h).
   Status Commit() {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-      return FileError("rename to", path_, errno);
-    }
+    RETURN_IF_ERROR(RenameDurably(temporary_, path_));
     temporary_.clear();
-    return SyncParent(path_);
+    return OkStatus();
   }
 
  private:

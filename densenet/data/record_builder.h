@@ -5,10 +5,11 @@
 // class a line, and the manifest (densenet/data/record_manifest.h).
 //
 // The folder appears when it is complete: until then its files are in
-// "<folder>.tmp-<8 digits>", which an error removes.
+// "<folder>.tmp-<8 hexadecimal digits>", which an error removes.
 //
 // Memory    one image a thread, and what checking it takes
-// Errors    FailedPrecondition  the folder is there and not empty
+// Errors    FailedPrecondition  the folder is there and not empty, or is a file
+//                               or a link: told before the work
 //           InvalidArgument     more shards than images; an image that cannot
 //                               be used, with its file and the reason
 //           Unavailable         should_stop said so

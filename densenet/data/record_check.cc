@@ -252,16 +252,21 @@ StatusOr<std::vector<RecordFileReport>> CheckRecordSet(
   return reports;
 }
 
-StatusOr<int64_t> CountRecords(const std::string& path) {
+StatusOr<int64_t> CountRecords(const std::string& path,
+                               const std::function<bool()>& should_stop) {
   ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
   ASSIGN_OR_RETURN(const bool packed, IsGzipRecordFile(file));
   if (!packed) {
-    ASSIGN_OR_RETURN(const RecordIndex index, RecordIndex::Open(path));
+    ASSIGN_OR_RETURN(const RecordIndex index,
+                     RecordIndex::Open(path, {.should_stop = should_stop}));
     return index.size();
   }
   ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader,
                    RecordReader::Open(path));
   for (int64_t count = 0;; ++count) {
+    if (count % kRecordsPerStep == 0 && should_stop && should_stop()) {
+      return Unavailable("stopped before the end");
+    }
     ASSIGN_OR_RETURN(const std::optional<std::string_view> record,
                      reader->Next());
     if (!record) return count;
@@ -292,8 +297,11 @@ StatusOr<RecordRepairReport> RepairRecordFile(
       RETURN_IF_ERROR(writer.Append(**record));
     } else if (!reader->fault()) {
       return record.status();
-    } else if (report.faults.size() < kMaxFaults) {
-      report.faults.push_back(*reader->fault());
+    } else {
+      ++report.fault_count;
+      if (report.faults.size() < kMaxFaults) {
+        report.faults.push_back(*reader->fault());
+      }
     }
   }
   RETURN_IF_ERROR(writer.Commit());

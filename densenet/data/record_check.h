@@ -74,15 +74,16 @@ struct RecordCheckOptions {
 StatusOr<std::vector<RecordFileReport>> CheckRecordSet(
     const RecordSet& set, const RecordCheckOptions& options);
 
-// Records of a file. Of a plain one only the lengths are looked at, unless
-// `faults` finds some.
+// Records of a file. Of a plain one only the lengths are looked at.
 // Errors  DataLoss  the first fault
-StatusOr<int64_t> CountRecords(const std::string& path);
+StatusOr<int64_t> CountRecords(const std::string& path,
+                               const std::function<bool()>& should_stop = {});
 
 struct RecordRepairReport {
   int64_t records = 0;        // written
   int64_t dropped_bytes = 0;  // of what the file holds, unpacked
   std::vector<RecordFault> faults;
+  int64_t fault_count = 0;  // more than `faults` when there are very many
 };
 
 // Copies the whole records of `from` to `to`, packed by gzip if `from` is.

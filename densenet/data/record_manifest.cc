@@ -93,7 +93,7 @@ bool IsDigits(std::string_view text) {
 
 // "train-00000-of-01024", "x.tfrecord", also with ".gz".
 bool IsRecordFileName(std::string_view name) {
-  if (name.starts_with('.') || name.find(".tmp-") != name.npos) return false;
+  if (name.starts_with('.') || IsTemporaryName(name)) return false;
   if (name.find(".tfrecord") != name.npos) return true;
   if (name.ends_with(".gz")) name.remove_suffix(3);
   constexpr std::string_view kOf = "-of-";
@@ -124,33 +124,64 @@ std::string Join(const std::string& folder, const std::string& name) {
   return (fs::path(folder) / name).string();
 }
 
-StatusOr<RecordSet> FindInFolder(const std::string& folder) {
+// The files of `folder` that the manifest names, and those it does not.
+StatusOr<RecordSet> SetOfManifest(const std::string& folder,
+                                  const std::string& manifest_path) {
   RecordSet set;
-  ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                   RecordFileNames(folder));
-  const std::string manifest = Join(folder, std::string(kRecordManifestName));
-  std::error_code error;
-  if (!fs::exists(manifest, error)) {
-    for (const std::string& name : names) {
-      set.paths.push_back(Join(folder, name));
-    }
-    if (!set.paths.empty()) return set;
-    return NotFound(fmt::format(
-        "{} has neither {} nor files named *.tfrecord, *.tfrecord.gz or "
-        "*-00000-of-00001",
-        folder, kRecordManifestName));
-  }
-  ASSIGN_OR_RETURN(set.manifest, ReadRecordManifest(manifest));
-  set.manifest_path = manifest;
+  set.manifest_path = manifest_path;
+  ASSIGN_OR_RETURN(set.manifest, ReadRecordManifest(manifest_path));
   for (const RecordShard& shard : set.manifest->shards) {
     set.paths.push_back(Join(folder, shard.file));
   }
+  ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                   RecordFileNames(folder));
   for (const std::string& name : names) {
     if (set.manifest->Find(name) == nullptr) {
       set.extra_paths.push_back(Join(folder, name));
     }
   }
   return set;
+}
+
+StatusOr<RecordSet> FindInFolder(
+    const std::string& folder,
+    const std::optional<std::string>& manifest_path) {
+  if (manifest_path) return SetOfManifest(folder, *manifest_path);
+  const std::string beside = Join(folder, std::string(kRecordManifestName));
+  std::error_code error;
+  if (fs::exists(beside, error)) return SetOfManifest(folder, beside);
+  RecordSet set;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                   RecordFileNames(folder));
+  for (const std::string& name : names) {
+    set.paths.push_back(Join(folder, name));
+  }
+  if (!set.paths.empty()) return set;
+  return NotFound(fmt::format(
+      "{} has neither {} nor files named *.tfrecord, *.tfrecord.gz or "
+      "*-00000-of-00001",
+      folder, kRecordManifestName));
+}
+
+// The manifest beside a file, if that is one and names it.
+Status AddManifestBeside(const std::string& path, const std::string& name,
+                         RecordSet* set) {
+  const fs::path parent = fs::path(path).parent_path();
+  const std::string manifest = Join(parent.empty() ? "." : parent.string(),
+                                    std::string(kRecordManifestName));
+  std::error_code error;
+  if (!fs::exists(manifest, error)) return OkStatus();
+  StatusOr<RecordManifest> read = ReadRecordManifest(manifest);
+  if (!read.ok()) {
+    // Somebody else's manifest.json is none of this file's.
+    const StatusOr<std::string> text = ReadFile(manifest);
+    const bool ours = text.ok() && text->find(kFormat) != std::string::npos;
+    return ours ? read.status() : OkStatus();
+  }
+  if (read->Find(name) == nullptr) return OkStatus();
+  set->manifest = *std::move(read);
+  set->manifest_path = manifest;
+  return OkStatus();
 }
 
 }  // namespace
@@ -222,31 +253,27 @@ Status WriteRecordManifest(const std::string& path,
   return WriteFileAtomically(path, DumpJson(json, 2) + "\n");
 }
 
-StatusOr<RecordSet> FindRecordSet(const std::string& path) {
+StatusOr<RecordSet> FindRecordSet(
+    const std::string& path, const std::optional<std::string>& manifest_path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) return FindInFolder(path);
+  if (fs::is_directory(path, error)) return FindInFolder(path, manifest_path);
   if (!fs::exists(path, error)) {
     return NotFound(fmt::format("{}: there is no such file or folder", path));
   }
-  RecordSet set{.paths = {path},
-                .manifest_path = "",
-                .manifest = std::nullopt,
-                .extra_paths = {}};
-  const fs::path parent = fs::path(path).parent_path();
-  const std::string manifest = Join(parent.empty() ? "." : parent.string(),
-                                    std::string(kRecordManifestName));
-  if (!fs::exists(manifest, error)) return set;
-  StatusOr<RecordManifest> read = ReadRecordManifest(manifest);
+  RecordSet set;
+  set.paths = {path};
   const std::string name = fs::path(path).filename().string();
-  if (!read.ok()) {
-    // Somebody else's manifest.json is none of this file's.
-    const StatusOr<std::string> text = ReadFile(manifest);
-    const bool ours = text.ok() && text->find(kFormat) != std::string::npos;
-    if (ours) return read.status();
-  } else if (read->Find(name) != nullptr) {
-    set.manifest = *std::move(read);
-    set.manifest_path = manifest;
+  if (!manifest_path) {
+    RETURN_IF_ERROR(AddManifestBeside(path, name, &set));
+    return set;
   }
+  ASSIGN_OR_RETURN(set.manifest, ReadRecordManifest(*manifest_path));
+  if (set.manifest->Find(name) == nullptr) {
+    return InvalidArgument(fmt::format(
+        "{}: the manifest {} does not name it: give one that does, or none",
+        path, *manifest_path));
+  }
+  set.manifest_path = *manifest_path;
   return set;
 }
 

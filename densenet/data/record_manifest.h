@@ -71,9 +71,14 @@ struct RecordSet {
 // Of a folder: the files of its manifest, in that order; without one those
 // whose names have ".tfrecord" in them or end in "-00000-of-00001" (and
 // ".gz"), sorted. Of a file: itself, and a manifest beside it that names it.
+// With `manifest_path`, that manifest alone, wherever it is: the files it names
+// are looked for at `path`, and what lies beside them is not read.
 // Errors  NotFound         no such file or folder, or no record files in it
-//         InvalidArgument  a manifest that cannot be read
-StatusOr<RecordSet> FindRecordSet(const std::string& path);
+//         InvalidArgument  a manifest that cannot be read; one given by
+//                          `manifest_path` that does not name the file `path`
+StatusOr<RecordSet> FindRecordSet(
+    const std::string& path,
+    const std::optional<std::string>& manifest_path = std::nullopt);
 
 }  // namespace densenet
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/support/gzip.h"
 #include "tests/support/record_files.h"
 #include "tests/support/status_matchers.h"
@@ -70,6 +72,37 @@ TEST(RecordIndexTest, TheFirstFaultIsTheErrorUnlessTheyAreWanted) {
   EXPECT_EQ(faults[1].kind, RecordFaultKind::kCutData);
   EXPECT_EQ(faults[1].record, 3);
   EXPECT_EQ(faults[1].offset, 19 + 116 + 21);
+}
+
+TEST(RecordIndexTest, WithoutFaultsThereIsNoSearch) {
+  TempDir dir;
+  const std::string path = dir.Write("x", TfRecord("one") + "no record");
+  // A hole that would take a search minutes.
+  std::filesystem::resize_file(path, uintmax_t{1} << 36);
+  EXPECT_THAT(RecordIndex::Open(path),
+              Fails(StatusCode::kDataLoss, {path, "record 1, byte 19"}));
+}
+
+TEST(RecordIndexTest, KeepsAsManyFaultsAsAreWanted) {
+  TempDir dir;
+  std::string bytes;
+  for (int i = 0; i < 5; ++i) bytes += "junk between" + TfRecord("one");
+  const std::string path = dir.Write("x", bytes);
+  std::vector<RecordFault> faults;
+  StatusOr<RecordIndex> index =
+      RecordIndex::Open(path, {.max_faults = 2}, &faults);
+  ASSERT_OK(index);
+  EXPECT_EQ(index->size(), 5);
+  EXPECT_EQ(index->fault_count(), 5);
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[1].record, 2);
+}
+
+TEST(RecordIndexTest, StopsWhenAsked) {
+  TempDir dir;
+  const std::string path = dir.Write("x", TfRecord("one"));
+  EXPECT_THAT(RecordIndex::Open(path, {.should_stop = [] { return true; }}),
+              Fails(StatusCode::kUnavailable, {"stopped"}));
 }
 
 TEST(RecordIndexTest, CutsAreFaults) {

@@ -239,7 +239,38 @@ TEST_P(RecordReaderTest, AFileOfNothingButHeadersEndsSoon) {
   bytes += std::string(64, 'x');
   const Content content = Read(bytes);
   EXPECT_THAT(content.records, IsEmpty());
-  EXPECT_FALSE(content.faults.empty());
+  ASSERT_FALSE(content.faults.empty());
+  EXPECT_EQ(content.kinds().back(), Kind::kSearchGivenUp);
+}
+
+TEST_P(RecordReaderTest, WholeRecordsCostTheSearchNothing) {
+  // Every other record is found by a search: more bytes than the bound.
+  std::string bytes;
+  for (uint64_t i = 0; i < 20; ++i) {
+    bytes += "junk between" + TfRecord(RandomBytes(1000, i));
+  }
+  const Content content = ReadAll(Write(bytes), {.max_searched_bytes = 1500});
+  EXPECT_EQ(content.records.size(), 20u);
+  EXPECT_EQ(content.faults.size(), 20u);
+}
+
+TEST_P(RecordReaderTest, ASearchGivenUpSaysSo) {
+  // Two that look like records and are none, then a whole one.
+  std::string torn = TfRecord(RandomBytes(1000, 1));
+  torn.back() ^= 1;
+  const std::string bytes =
+      TfRecord("one") + "junk between" + torn + torn + TfRecord("two");
+  const Content all = ReadAll(Write(bytes), {.max_searched_bytes = 2000});
+  EXPECT_THAT(all.records, ElementsAre("one", "two"));
+  EXPECT_THAT(all.kinds(), ElementsAre(Kind::kLengthChecksum));
+  const Content some = ReadAll(Write(bytes), {.max_searched_bytes = 1999});
+  EXPECT_THAT(some.records, ElementsAre("one"));
+  ASSERT_THAT(some.kinds(),
+              ElementsAre(Kind::kLengthChecksum, Kind::kSearchGivenUp));
+  EXPECT_THAT(some.faults[1].ToString(),
+              HasSubstr("search given up: more than 1999 bytes"));
+  EXPECT_EQ(some.faults[1].offset, 19 + 12 + 1016 + 12);
+  EXPECT_EQ(some.dropped_bytes, static_cast<int64_t>(bytes.size()) - 19);
 }
 
 TEST(RecordReaderGzipTest, ACutStreamGivesWhatCameBefore) {

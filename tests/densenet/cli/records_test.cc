@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <sstream>
 
 #include "core/io/image.h"
@@ -29,6 +30,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 namespace fs = std::filesystem;
 
 class RecordsTest : public ::testing::Test {
@@ -37,8 +39,10 @@ class RecordsTest : public ::testing::Test {
     args.insert(args.begin(), "records");
     out_.str("");
     err_.str("");
-    const Environment env{
-        .out = out_, .err = err_, .terminal = terminal, .should_stop = {}};
+    const Environment env{.out = out_,
+                          .err = err_,
+                          .terminal = terminal,
+                          .should_stop = should_stop_};
     return RunApp(args, env);
   }
   void ExpectFails(const std::vector<std::string>& args, int code,
@@ -72,6 +76,7 @@ class RecordsTest : public ::testing::Test {
   TempDir data_;
   std::ostringstream out_;
   std::ostringstream err_;
+  std::function<bool()> should_stop_;
 };
 
 TEST_F(RecordsTest, HelpNamesEveryCommand) {
@@ -249,6 +254,7 @@ TEST_F(RecordsTest, VerifyListsAllFaultsAndRepairDropsThem) {
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("dropped  " + path),
                                 HasSubstr("2 records written")));
   EXPECT_EQ(ReadJson("r.json")["records"], 2);
+  EXPECT_EQ(ReadJson("r.json")["faults"], 2);
   EXPECT_EQ(ReadJson("r.json")["dropped_bytes"], 19 + 18);
   EXPECT_EQ(Slurp(dir_.File("y.tfrecord")), TfRecordFile({"one", "three"}));
   EXPECT_EQ(Run({"verify", dir_.File("y.tfrecord")}), 0);
@@ -275,6 +281,33 @@ TEST_F(RecordsTest, ACutBetweenRecordsIsFoundByTheManifest) {
   }
   const std::string copy = dir_.Write("copy.tfrecord", bytes.substr(0, 0));
   EXPECT_EQ(Run({"verify", copy}), 0);
+}
+
+TEST_F(RecordsTest, VerifyComparesWithTheManifestItIsGiven) {
+  WritePhotos("");
+  const std::string set = dir_.File("set");
+  ASSERT_EQ(
+      Run({"build", "--data", data_.path(), "--out", set, "--shards", "2"}), 0);
+  const std::string manifest = dir_.File("given.json");
+  fs::rename(set + "/manifest.json", manifest);
+  dir_.Write("set/manifest.json", "{\"format\": \"densenet-records-1\"}");
+  EXPECT_EQ(Run({"verify", set, "--manifest", manifest}), 0) << err_.str();
+  const std::string first = set + "/train-00000-of-00002.tfrecord";
+  const std::string extra = set + "/extra.tfrecord";
+  fs::rename(first, extra);
+  ExpectFails({"verify", set, "--manifest", manifest}, 1, {"2 faults"});
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr(first + ": missing file"),
+                                HasSubstr(extra + ": extra file")));
+  ExpectFails({"verify", extra, "--manifest", manifest}, 1,
+              {extra, manifest, "does not name it"});
+}
+
+TEST_F(RecordsTest, EveryCommandStopsWhenAsked) {
+  const std::string path = dir_.Write("x.tfrecord", TfRecordFile({"1", "2"}));
+  should_stop_ = [] { return true; };
+  ExpectFails({"count", path}, 1, {"stopped"});
+  EXPECT_THAT(err_.str(), Not(HasSubstr("damaged")));
+  ExpectFails({"show", path, "--record", "1"}, 1, {"stopped"});
 }
 
 TEST_F(RecordsTest, OtherSchemasAndLabelsFromOne) {

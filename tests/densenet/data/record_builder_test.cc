@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <set>
@@ -188,6 +189,32 @@ TEST(RecordBuilderTest, RefusesWhatCannotBe) {
   EXPECT_THAT(
       BuildRecords({SplitOf("train", source)}, kClasses, dir.path(), {}),
       Fails(StatusCode::kFailedPrecondition, {dir.path(), "not empty"}));
+}
+
+TEST(RecordBuilderTest, RefusesAFileOrALinkBeforeTheWork) {
+  TempDir dir;
+  const FakeSource source(3);
+  dir.Write("file", "");
+  std::filesystem::create_directory(dir.File("folder"));
+  std::filesystem::create_symlink(dir.File("folder"), dir.File("link"));
+  std::filesystem::create_symlink(dir.File("gone"), dir.File("dangling"));
+  int64_t done = 0;
+  const RecordBuildOptions options = {
+      .progress = [&](int64_t n, int64_t) { done = n; }};
+  for (const auto& [name, kind] : std::map<std::string, std::string>{
+           {"file", "file"}, {"link", "link"}, {"dangling", "link"}}) {
+    EXPECT_THAT(BuildRecords({SplitOf("train", source)}, kClasses,
+                             dir.File(name) + "/", options),
+                Fails(StatusCode::kFailedPrecondition,
+                      {dir.File(name), "it is a " + kind}));
+  }
+  EXPECT_THAT(BuildRecords({SplitOf("train", source)}, kClasses,
+                           dir.File("folder/."), options),
+              Fails(StatusCode::kInvalidArgument, {"folder/."}));
+  EXPECT_EQ(done, 0);
+  EXPECT_THAT(dir.Names(), ElementsAre("dangling", "file", "folder", "link"));
+  EXPECT_OK(BuildRecords({SplitOf("train", source)}, kClasses,
+                         dir.File("folder"), options));
 }
 
 TEST(RecordBuilderTest, StopsWhenAskedAndLeavesNothing) {

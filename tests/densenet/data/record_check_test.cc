@@ -204,6 +204,15 @@ TEST(CountRecordsTest, CountsPlainAndGzip) {
   EXPECT_EQ(*none, 0);
 }
 
+TEST(CountRecordsTest, StopsWhenAsked) {
+  TempDir dir;
+  const std::string bytes = TfRecordFile({"a", "", "b"});
+  for (const std::string& text : {bytes, Gzip(bytes)}) {
+    EXPECT_THAT(CountRecords(dir.Write("x", text), [] { return true; }),
+                Fails(StatusCode::kUnavailable, {"stopped"}));
+  }
+}
+
 TEST(RepairTest, KeepsWhatIsWhole) {
   TempDir dir;
   const std::vector<std::string> records = {"one", RandomBytes(300, 1), "three",
@@ -229,6 +238,19 @@ TEST(RepairTest, KeepsWhatIsWhole) {
       EXPECT_EQ(Slurp(to), expected);
     }
   }
+}
+
+TEST(RepairTest, CountsMoreFaultsThanItKeeps) {
+  TempDir dir;
+  std::string torn = TfRecord("x");
+  torn.back() ^= 1;
+  std::string bytes;
+  for (int i = 0; i < 10'500; ++i) bytes += torn;
+  StatusOr<RecordRepairReport> report =
+      RepairRecordFile(dir.Write("x", bytes), dir.File("y"), {});
+  ASSERT_OK(report);
+  EXPECT_EQ(report->fault_count, 10'500);
+  EXPECT_LT(report->faults.size(), 10'500u);
 }
 
 TEST(RepairTest, NeverTouchesItsInput) {

@@ -63,7 +63,7 @@ TEST(FindRecordSetTest, AFolderWithoutManifestIsItsRecordFiles) {
   for (const char* name :
        {"b.tfrecord", "a.tfrecord.gz", "train-00000-of-00002",
         "train-00001-of-00002.gz", "x.tfrecord.tmp-0123abcd", "notes.txt",
-        "train-0-of-2", "labels.txt"}) {
+        "train-0-of-2", "labels.txt", "y.tmp-set.tfrecord"}) {
     dir.Write(name, "");
   }
   StatusOr<RecordSet> set = FindRecordSet(dir.path());
@@ -71,7 +71,8 @@ TEST(FindRecordSetTest, AFolderWithoutManifestIsItsRecordFiles) {
   EXPECT_THAT(set->paths,
               ElementsAre(dir.File("a.tfrecord.gz"), dir.File("b.tfrecord"),
                           dir.File("train-00000-of-00002"),
-                          dir.File("train-00001-of-00002.gz")));
+                          dir.File("train-00001-of-00002.gz"),
+                          dir.File("y.tmp-set.tfrecord")));
   EXPECT_FALSE(set->manifest);
 }
 
@@ -104,6 +105,31 @@ TEST(FindRecordSetTest, AForeignManifestIsNone) {
   dir.Write("manifest.json", "{\"format\": \"densenet-records-1\"}");
   EXPECT_THAT(FindRecordSet(dir.File("a.tfrecord")),
               Fails(StatusCode::kInvalidArgument, {"manifest.json"}));
+}
+
+TEST(FindRecordSetTest, AGivenManifestAloneCounts) {
+  TempDir dir, other;
+  const std::string given = other.File("given.json");
+  ASSERT_OK(WriteRecordManifest(given, Sample()));
+  // One beside the files that cannot be read, and is not.
+  dir.Write("manifest.json", "{\"format\": \"densenet-records-1\"}");
+  dir.Write("a.tfrecord", "");
+  dir.Write("b.tfrecord", "");
+  StatusOr<RecordSet> set = FindRecordSet(dir.path(), given);
+  ASSERT_OK(set);
+  EXPECT_EQ(set->manifest_path, given);
+  EXPECT_THAT(set->paths, ElementsAre(dir.File("train-00000-of-00001.tfrecord"),
+                                      dir.File("b.tfrecord")));
+  EXPECT_THAT(set->extra_paths, ElementsAre(dir.File("a.tfrecord")));
+  set = FindRecordSet(dir.File("b.tfrecord"), given);
+  ASSERT_OK(set);
+  EXPECT_THAT(set->paths, ElementsAre(dir.File("b.tfrecord")));
+  EXPECT_TRUE(set->manifest);
+  EXPECT_THAT(
+      FindRecordSet(dir.File("a.tfrecord"), given),
+      Fails(StatusCode::kInvalidArgument, {"a.tfrecord", given, "not name"}));
+  EXPECT_THAT(FindRecordSet(dir.path(), other.File("gone.json")),
+              Fails(StatusCode::kNotFound, {"gone.json"}));
 }
 
 TEST(FindRecordSetTest, NothingIsAnError) {
