@@ -75,8 +75,7 @@ StatusOr<std::unique_ptr<TrainingData>> TrainingData::Load(
   }
 
   BatchSource::Options options = EvaluationSourceOptions(config);
-  auto source = [&](const ExampleStore& set,
-                    std::optional<std::vector<int64_t>> examples) {
+  auto source = [&](const ExampleStore& set, std::vector<int64_t> examples) {
     return BatchSource::Create(&set, description.normalization, options,
                                std::move(examples));
   };
@@ -84,7 +83,9 @@ StatusOr<std::unique_ptr<TrainingData>> TrainingData::Load(
     ASSIGN_OR_RETURN(data->validation_,
                      source(*data->train_set_, std::move(held_out.validation)));
   }
-  ASSIGN_OR_RETURN(data->test_, source(*data->test_set_, std::nullopt));
+  ASSIGN_OR_RETURN(data->test_,
+                   BatchSource::Create(data->test_set_.get(),
+                                       description.normalization, options));
   options.shuffle = true;
   options.last_batch = config.last_batch;
   if (config.skip_bad_data) options.bad_data = BadData::kSubstitute;
