@@ -231,12 +231,20 @@ Status ResolveMachineAndFolder(const RunOptions& o, RunConfig& c) {
   }
   if (o.memory_budget) {
     ASSIGN_OR_RETURN(c.memory_budget_bytes, ParseByteSize(*o.memory_budget));
+    if (c.memory_budget_bytes == 0) {
+      return InvalidArgument(
+          fmt::format("--memory-budget {}: expected more than 0; leave it out "
+                      "for no budget",
+                      *o.memory_budget));
+    }
   }
   c.device = o.device.value_or(c.device);
   if (c.device != "auto") RETURN_IF_ERROR(Device::Parse(c.device).status());
   c.threads = o.threads.value_or(c.threads);
-  if (c.threads != 0) {
-    RETURN_IF_ERROR(InRange("threads", c.threads, kMaxThreads));
+  if (c.threads < 0 || c.threads > kMaxThreads) {
+    return InvalidArgument(
+        fmt::format("--threads {}: expected 1 to {}, or 0: one for each core",
+                    c.threads, kMaxThreads));
   }
   c.eval_every = o.eval_every.value_or(c.eval_every);
   c.keep = o.keep.value_or(c.keep);

@@ -7,11 +7,11 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "densenet/byte_size.h"
 #include "densenet/checkpoint_folder.h"
+#include "densenet/continued_run.h"
 #include "densenet/progress_meter.h"
 #include "densenet/run_folder.h"
 #include "densenet/training_run.h"
@@ -207,40 +207,6 @@ class TrainingLoop {
   int64_t named_ = 0;  // skipped images of this epoch
 };
 
-Status CheckSameRun(const std::string& folder, const Json& then,
-                    const Json& now) {
-  const std::vector<std::string> differences = DifferencesFrom(then, now);
-  if (differences.empty()) return OkStatus();
-  return FailedPrecondition(fmt::format(
-      "{} holds another run ({}); continue it with its own options, or give "
-      "another --out",
-      folder, absl::StrJoin(differences, "; ")));
-}
-
-// What cannot be seen from the options: edited files, fewer epochs.
-Status CheckContinues(const RunConfig& config, const Checkpoint& checkpoint) {
-  const CheckpointInfo& info = checkpoint.info();
-  if (!(info.model == config.model)) {
-    return FailedPrecondition(fmt::format(
-        "{} holds another model ({}, with {} parameters) than the "
-        "one asked for ({}, {}); give another --out",
-        checkpoint.path(), ModelName(info.model), ParameterCount(info.model),
-        ModelName(config.model), ParameterCount(config.model)));
-  }
-  const TrainingProgress& p = info.progress;
-  if (p.epoch > config.epochs || (p.epoch == config.epochs && p.batch > 0)) {
-    return FailedPrecondition(fmt::format(
-        "{}: the run is in epoch {}; --epochs {} cannot undo that",
-        checkpoint.path(), p.epoch + (p.batch > 0 ? 1 : 0), config.epochs));
-  }
-  if (config.max_steps > 0 && p.global_step > config.max_steps) {
-    return FailedPrecondition(fmt::format(
-        "{}: the run has done {} steps; --max-steps {} cannot undo that",
-        checkpoint.path(), p.global_step, config.max_steps));
-  }
-  return OkStatus();
-}
-
 void Describe(const TrainingRun& run, const std::string& folder,
               Console& console) {
   const RunConfig& c = run.config();
@@ -277,70 +243,6 @@ void Describe(const TrainingRun& run, const std::string& folder,
   console.Line("folder  " + folder);
 }
 
-// Of a config.json; nothing if it says "auto" or what we do not know.
-std::optional<Strategy> StrategyOf(const Json& run) {
-  auto it = run.find("strategy");
-  if (it == run.end() || !it->is_string()) return std::nullopt;
-  const StatusOr<Strategy> strategy = ParseStrategy(it->get<std::string>());
-  return strategy.ok() ? std::optional(*strategy) : std::nullopt;
-}
-
-// "auto" of a run that is continued is what it was when the run began.
-void TakeChoices(const Json& run, RunConfig& config) {
-  if (!config.strategy) config.strategy = StrategyOf(run);
-  auto batch = run.find("batch");
-  if (config.batch == kAutoBatch && batch != run.end() &&
-      batch->is_number_integer()) {
-    config.batch = batch->get<int64_t>();
-  }
-}
-
-int64_t EpochsOf(const Json& run) {
-  auto it = run.find("epochs");
-  return it != run.end() && it->is_number_integer() ? it->get<int64_t>() : 0;
-}
-
-// Says how the run goes on, and makes the folder agree with the checkpoint.
-Status Resume(const CheckpointFolder::Opened& opened, const Json& then,
-              const TrainingRun& run, const CheckpointFolder& checkpoints,
-              Console& console) {
-  const RunConfig& config = run.config();
-  const TrainingProgress& p = opened.checkpoint.info().progress;
-  for (const Status& damage : opened.damaged) {
-    console.Line(fmt::format("warning: {}; set aside, using the one before it",
-                             StdView(damage.message())));
-  }
-  RETURN_IF_ERROR(checkpoints.SetAsideAfter(p.global_step));
-  RETURN_IF_ERROR(checkpoints.MarkBest(p.best_step));
-  const bool cut_short =
-      run.all_steps_done() && p.batch != run.steps_per_epoch();
-  if (run.finished() || cut_short) {
-    console.Line(fmt::format(
-        "this run is finished ({} epochs, {} steps): evaluating it again. "
-        "More --{} would continue it",
-        p.epoch, p.global_step,
-        p.epoch == config.epochs ? "epochs" : "max-steps"));
-    return OkStatus();
-  }
-  console.Line(fmt::format("resuming at step {} (epoch {}) from {}",
-                           p.global_step, p.epoch + 1,
-                           opened.checkpoint.path()));
-  const std::optional<Strategy> strategy = StrategyOf(then);
-  if (strategy && TraitsOf(*strategy).defers_correction !=
-                      TraitsOf(*config.strategy).defers_correction) {
-    console.Line(fmt::format(
-        "strategy {} instead of {}: gradients are summed in another order, so "
-        "the result differs in its last bits",
-        Name(*config.strategy), Name(*strategy)));
-  }
-  if (EpochsOf(then) != 0 && EpochsOf(then) != config.epochs) {
-    console.Line(fmt::format(
-        "{} epochs instead of {}: the learning rate follows the new total",
-        config.epochs, EpochsOf(then)));
-  }
-  return OkStatus();
-}
-
 // Of the last row of metrics.csv to be kept: the end of the last whole epoch.
 // The row of an epoch that was cut short is written again.
 int64_t LastRowStep(const TrainingRun& run) {
@@ -374,8 +276,9 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
   RunConfig config = asked;
   ASSIGN_OR_RETURN(RunFolder folder, RunFolder::Open(config.out));
   const CheckpointFolder checkpoints(folder.path(), config.keep);
+  std::vector<std::string> taken;
   auto continues = [&](const Json& run) {
-    TakeChoices(run, config);
+    taken = TakeChoices(run, config);
     return CheckSameRun(folder.path(), run, ToJson(config));
   };
   ASSIGN_OR_RETURN(std::optional<Json> then, folder.ReadConfig());
@@ -389,6 +292,8 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
       RETURN_IF_ERROR(continues(*then));
     }
     RETURN_IF_ERROR(CheckContinues(config, checkpoint));
+  } else if (then) {
+    RETURN_IF_ERROR(CheckNothingIsLost(folder));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<TrainingRun> run,
                    TrainingRun::Create(config));
@@ -401,6 +306,7 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
   if (!then) RETURN_IF_ERROR(folder.WriteConfig(now));
   RETURN_IF_ERROR(console.OpenLog(folder.log_path()));
   Describe(*run, folder.path(), console);
+  for (const std::string& line : taken) console.Line("auto    " + line);
   if (newest) {
     RETURN_IF_ERROR(Resume(*newest, *then, *run, checkpoints, console));
   }

@@ -3,11 +3,13 @@
 #include <memory>
 #include <string>
 
+#include "core/cpu/cpu_info.h"
 #include "densenet/byte_size.h"
 #include "densenet/cli/bench_input.h"
 #include "densenet/cli/command.h"
 #include "densenet/cli/network_options.h"
 #include "densenet/cli/train_options.h"
+#include "densenet/memory_report.h"
 #include "densenet/step_benchmark.h"
 #include "memory/host_memory.h"
 
@@ -15,6 +17,8 @@ namespace densenet::cli {
 namespace {
 
 constexpr char kName[] = "bench";
+constexpr int64_t kMaxSteps = 1'000'000;
+constexpr int64_t kMaxThreads = 1024;
 
 struct BenchOptions {
   NetworkOptions network;
@@ -77,10 +81,28 @@ Json ToJson(const std::vector<StepBenchmarkRow>& rows) {
   return {{"rows", std::move(list)}};
 }
 
+// The strategies are there side by side; the machine must hold them all.
+Status CheckRoom(const Context& ctx, const StepBenchmarkOptions& bench) {
+  int64_t planned = 0;
+  for (Strategy strategy : bench.strategies) {
+    ASSIGN_OR_RETURN(const MemoryRow row,
+                     PlanMemory(ctx, bench.model, strategy, bench.batch));
+    planned += row.planned_bytes;
+  }
+  const int64_t available = GetCpuInfo().available_bytes;
+  if (available == 0 || planned < available) return OkStatus();
+  return ResourceExhausted(fmt::format(
+      "{} strategies side by side with --batch {} plan {}, {} are free: name "
+      "fewer with --strategy, or give a smaller --batch",
+      bench.strategies.size(), bench.batch, FormatByteSize(planned),
+      FormatByteSize(available)));
+}
+
 Status RunBench(const BenchOptions& options, const StepBenchmarkOptions& bench,
                 const Environment& env) {
   RETURN_IF_ERROR(CheckJsonOption(options.json));
   ASSIGN_OR_RETURN(auto ctx, Context::Create({.threads = options.threads}));
+  RETURN_IF_ERROR(CheckRoom(*ctx, bench));
   HostMemory memory;
   ASSIGN_OR_RETURN(const std::vector<StepBenchmarkRow> rows,
                    RunStepBenchmark(*ctx, memory, bench));
@@ -89,17 +111,20 @@ Status RunBench(const BenchOptions& options, const StepBenchmarkOptions& bench,
   return WriteJsonOption(options.json, ToJson(rows));
 }
 
+Status InRange(const char* option, int64_t value, int64_t least, int64_t most) {
+  if (least <= value && value <= most) return OkStatus();
+  return InvalidArgument(
+      fmt::format("--{} {}: expected {} to {}", option, value, least, most));
+}
+
 StatusOr<StepBenchmarkOptions> Resolve(const BenchOptions& options) {
   StepBenchmarkOptions bench;
   ASSIGN_OR_RETURN(bench.model, ResolveNetwork(options.network));
   ASSIGN_OR_RETURN(bench.strategies, ResolveStrategies(options.network));
-  if (options.batch < 1 || options.steps < 1 || options.warm_up < 0 ||
-      options.threads < 0) {
-    return InvalidArgument(fmt::format(
-        "--batch {} --steps {} --warm-up {} --threads {}: expected at least 1, "
-        "1, 0, 0",
-        options.batch, options.steps, options.warm_up, options.threads));
-  }
+  RETURN_IF_ERROR(InRange("batch", options.batch, 1, kMaxBatch));
+  RETURN_IF_ERROR(InRange("steps", options.steps, 1, kMaxSteps));
+  RETURN_IF_ERROR(InRange("warm-up", options.warm_up, 0, kMaxSteps));
+  RETURN_IF_ERROR(InRange("threads", options.threads, 0, kMaxThreads));
   bench.batch = options.batch;
   bench.steps = options.steps;
   bench.warm_up_steps = options.warm_up;

@@ -95,7 +95,16 @@ Status FetchMissing(const Options& options, const RunConfig& config,
 
 int Run(const Options& options, const Environment& env) {
   RunOptions given = options.run;
-  if (const std::optional<std::string> file = ConfigFile(options)) {
+  const std::optional<std::string> file = ConfigFile(options);
+  if (!file && given.out && !given.names_model() && !given.dataset) {
+    return Report(env, kName,
+                  InvalidArgument(fmt::format(
+                      "there is no run to go on with in '{}': it has no "
+                      "config.json. To start one, name a network and --dataset",
+                      *given.out)),
+                  kExitUsage);
+  }
+  if (file) {
     StatusOr<RunOptions> merged = MergeConfigFile(*file, given);
     if (!merged.ok()) return Report(env, kName, merged.status(), kExitUsage);
     given = *std::move(merged);

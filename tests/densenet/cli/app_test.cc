@@ -55,6 +55,12 @@ TEST_F(AppTest, UsageErrorsExitWithTwo) {
               {"--depth is given more than once"});
   ExpectFails({"train", "--depth", "40", "--dataset", "mnist", "--seed", "-1"},
               2, {"--seed", "-1"});
+  ExpectFails(
+      {"train", "--depth", "40", "--dataset", "mnist", "--threads", "-1"}, 2,
+      {"--threads -1", "or 0"});
+  ExpectFails(
+      {"train", "--depth", "40", "--dataset", "mnist", "--memory-budget", "0"},
+      2, {"--memory-budget 0"});
   ExpectFails({"train", "--depth", "40", "--dataset", "mnist", "--lr", "0"}, 2,
               {"--lr 0", "above 0"});
   ExpectFails(
@@ -194,12 +200,33 @@ TEST_F(AppTest, AutomaticChoicesAreExplainedAndStay) {
                        "3"})),
             0)
       << err_.str();
+  EXPECT_THAT(out_.str(),
+              HasSubstr(fmt::format("auto    batch {}: as when this run began",
+                                    batch)));
   EXPECT_EQ(ReadJson("run/config.json")["batch"], batch);
   EXPECT_EQ(ReadJson("run/config.json")["strategy"], "features-only");
   ExpectFails(Train({"--batch", "auto", "--memory-budget", "500kB", "--out",
                      dir_.File("small")}),
               1, {"--batch auto", "not even one image"});
   ExpectFails(Train({"--batch", "many"}), 2, {"--batch many", "auto"});
+}
+
+TEST_F(AppTest, ARunThatLostItsCheckpointsIsNotBegunAnew) {
+  ASSERT_EQ(Run(Train()), 0) << err_.str();
+  const auto remove_checkpoints = [](const std::string& folder) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".safetensors") fs::remove(entry.path());
+    }
+  };
+  remove_checkpoints(dir_.File("run"));
+  ExpectFails(Train(), 1, {"lost its checkpoints", "1 epochs", "best/"});
+  EXPECT_FALSE(fs::is_empty(dir_.File("run/best")));
+  // Killed before its first checkpoint, a run has a row and no best.
+  remove_checkpoints(dir_.File("run/best"));
+  EXPECT_EQ(Run(Train()), 0) << err_.str();
+  ExpectFails({"train", "--out", dir_.File("nowhere")}, 2,
+              {"nowhere", "no run to go on with"});
+  EXPECT_FALSE(fs::exists(dir_.File("nowhere")));
 }
 
 TEST_F(AppTest, AutomaticStrategySaysWhy) {

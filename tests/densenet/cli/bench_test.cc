@@ -41,6 +41,8 @@ TEST_F(BenchCommandTest, SeveralStrategiesAreATable) {
 
 TEST_F(BenchCommandTest, BadValuesAreUsageErrors) {
   ExpectFails(Bench({"--steps", "0"}), 2, {"--steps 0"});
+  ExpectFails(Bench({"--threads", "-1"}), 2, {"--threads -1: expected 0"});
+  ExpectFails(Bench({"--batch", "1000000"}), 1, {"free", "smaller --batch"});
   ExpectFails(Bench({"--strategy", "lazy"}), 2, {"'lazy'"});
   ExpectFails(Bench({"--json", dir_.File("no/b.json")}), 1, {"no/b.json"});
 }
