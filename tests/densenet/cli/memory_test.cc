@@ -87,7 +87,9 @@ TEST_F(MemoryCommandTest, MaxBatchFitsAndOneMoreDoesNot) {
                  "--json", dir_.File("b.json")}),
             0)
       << err_.str();
-  for (const Json& row : ReadJson("b.json")["rows"]) {
+  const Json rows = ReadJson("b.json")["rows"];
+  ASSERT_EQ(rows.size(), AllStrategies().size());
+  for (const Json& row : rows) {
     EXPECT_EQ(row["depth"], 10);
     const int64_t batch = row["max_batch"];
     ASSERT_GT(batch, 0) << row;
