@@ -64,6 +64,7 @@ void BasicLayer::AddForward(StepBuilder& builder) {
                 Run(builder.ctx(), conv);
                 return OkStatus();
               });
+  builder.SetOutputOfLast(y, features_.pixels(), shape.k);
   features_.AddStatisticsTask(builder, output_, moments);
 }
 

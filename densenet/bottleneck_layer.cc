@@ -75,6 +75,8 @@ void BottleneckLayer::AddForward(StepBuilder& builder) {
                             MomentsBytes(bottleneck_));
   }
   AddConv1Task(builder, /*forward=*/true, b_, moments);
+  builder.SetOutputOfLast({b_, 0, bottleneck_}, features_.pixels(),
+                          bottleneck_);
   norm2_.AddFoldTask(builder, moments);
   if (traits.materializes_normalized) {
     z_ = norm2_.AddNormalizeTask(builder, /*forward=*/true, b_);
@@ -163,6 +165,7 @@ void BottleneckLayer::AddConv2Task(StepBuilder& builder, BufferId b,
                 Run(builder.ctx(), conv);
                 return OkStatus();
               });
+  builder.SetOutputOfLast(y, features_.pixels(), shape.k);
   features_.AddStatisticsTask(builder, output_, moments);
 }
 

@@ -114,6 +114,7 @@ Status Classifier::AddLinearTask(StepBuilder& builder) {
         last_logits_ = logits;
         return BiasAdd(ctx, logits, Bias(b_.value()), logits);
       });
+  builder.SetOutputOfLast({logits_, 0, classes_}, /*pixels=*/1, classes_);
   return OkStatus();
 }
 

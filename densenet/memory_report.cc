@@ -109,15 +109,6 @@ std::string ReadAll(int fd) {
 
 }  // namespace
 
-int64_t DepthOf(const ModelConfig& model) {
-  int64_t layers = 0;
-  for (int64_t l : model.block_config) layers += l;
-  const int64_t convolutions = model.bottleneck ? 2 : 1;
-  // Stem, a transition between two blocks, classifier.
-  return layers * convolutions + 1 +
-         static_cast<int64_t>(model.block_config.size());
-}
-
 StatusOr<MemoryRow> PlanMemory(const Context& ctx, const ModelConfig& model,
                                Strategy strategy, int64_t batch) {
   ASSIGN_OR_RETURN(auto layout,

@@ -47,9 +47,6 @@ struct MemoryRow {
   std::optional<int64_t> resident_bytes;
 };
 
-// Layers with weights on a path through the network, as the paper counts depth.
-int64_t DepthOf(const ModelConfig& model);
-
 // Lays the step out; allocates nothing of it. `ctx` says how many threads need
 // scratch.
 // Errors  InvalidArgument  configuration or batch

@@ -19,6 +19,9 @@ constexpr int64_t kMaxPixels = int64_t{1} << 28;
 // after each block but the last, the classifier.
 constexpr int64_t kOtherLayers = 4;
 
+constexpr double kPaperCompression = 0.5;
+constexpr int64_t kPlainStemChannels = 16;
+
 // Output extent of a stride-2 window with the usual padding: ceil(x / 2).
 int64_t Halved(int64_t extent) { return (extent + 1) / 2; }
 
@@ -65,6 +68,28 @@ void ForEachModule(const ModelConfig& config, Norm norm, Conv conv,
 
 }  // namespace
 
+std::string_view Name(Stem stem) {
+  return stem == Stem::kImageNet ? "imagenet" : "cifar";
+}
+
+StatusOr<Stem> ParseStem(std::string_view name) {
+  for (Stem stem : {Stem::kCifar, Stem::kImageNet}) {
+    if (name == Name(stem)) return stem;
+  }
+  return InvalidArgument(
+      fmt::format("unknown stem '{}': expected cifar or imagenet", name));
+}
+
+double DefaultCompression(bool bottleneck) {
+  return bottleneck ? kPaperCompression : 1.0;
+}
+
+int64_t DefaultStemChannels(const ModelConfig& config) {
+  const bool compressed = config.bottleneck && config.compression < 1;
+  return config.stem == Stem::kImageNet || compressed ? 2 * config.growth_rate
+                                                      : kPlainStemChannels;
+}
+
 StatusOr<ModelConfig> CifarConfig(int64_t depth, int64_t growth_rate,
                                   bool bottleneck, double compression) {
   const int64_t unit = kCifarBlocks * (bottleneck ? 2 : 1);
@@ -89,8 +114,17 @@ StatusOr<ModelConfig> CifarConfig(int64_t depth, int64_t growth_rate,
   config.growth_rate = growth_rate;
   config.bottleneck = bottleneck;
   config.compression = compression;
-  config.stem_channels = bottleneck && compression < 1 ? 2 * growth_rate : 16;
+  config.stem_channels = DefaultStemChannels(config);
   return config;
+}
+
+int64_t DepthOf(const ModelConfig& config) {
+  int64_t layers = 0;
+  for (int64_t l : config.block_config) layers += l;
+  const int64_t convolutions = config.bottleneck ? 2 : 1;
+  // Stem, a transition between two blocks, classifier.
+  return layers * convolutions + 1 +
+         static_cast<int64_t>(config.block_config.size());
 }
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
@@ -20,6 +21,11 @@ enum class Stem {
   kCifar,     // 3x3 convolution
   kImageNet,  // 7x7/2 convolution, BN, ReLU, 3x3/2 max pooling
 };
+
+// "cifar", "imagenet".
+std::string_view Name(Stem stem);
+// Errors  InvalidArgument  unknown name
+StatusOr<Stem> ParseStem(std::string_view name);
 
 struct ModelConfig {
   std::vector<int64_t> block_config = {16, 16, 16};  // layers of each block
@@ -42,13 +48,22 @@ struct ModelConfig {
   int64_t bottleneck_channels() const { return 4 * growth_rate; }
 };
 
+// What the paper uses where nothing else is said: half of the channels with
+// bottleneck (BC), else all.
+double DefaultCompression(bool bottleneck);
+// 2 * growth_rate with bottleneck and compression (BC) and on ImageNet, else
+// 16. Follows from all other fields.
+int64_t DefaultStemChannels(const ModelConfig& config);
+
 // Three blocks of equal length for a CIFAR-sized input, `depth` as the paper
-// counts it: depth = 3 * layers * (bottleneck ? 2 : 1) + 4. The stem has
-// 2 * growth_rate channels with bottleneck and compression (BC), else 16.
-// Other fields are the defaults above.
+// counts it: depth = 3 * layers * (bottleneck ? 2 : 1) + 4, with the default
+// stem channels. Other fields are the defaults above.
 // Errors  InvalidArgument  impossible depth; the message has the nearest ones
 StatusOr<ModelConfig> CifarConfig(int64_t depth, int64_t growth_rate,
                                   bool bottleneck, double compression);
+
+// Layers with weights on a path through the network, as the paper counts depth.
+int64_t DepthOf(const ModelConfig& config);
 
 // Everything a network needs to hold of its configuration.
 // Errors  InvalidArgument  names the field, its value and what is possible

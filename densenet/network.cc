@@ -169,9 +169,25 @@ StatusOr<BatchResult> Network::Evaluate(ConstTensorView images,
   return Run(images, labels, 0, 0);
 }
 
+StatusOr<std::string> Network::FindNonFinite(ConstTensorView images,
+                                             absl::Span<const int32_t> labels,
+                                             uint64_t seed, uint32_t step) {
+  ASSIGN_OR_RETURN(const Step run, MakeStep(images, labels, seed, step));
+  ASSIGN_OR_RETURN(const int64_t task, schedule_.RunUntilNonFinite(run));
+  return task < 0 ? std::string() : schedule_.tasks()[task].name;
+}
+
 StatusOr<BatchResult> Network::Run(ConstTensorView images,
                                    absl::Span<const int32_t> labels,
-                                   uint64_t seed, uint32_t step_number) {
+                                   uint64_t seed, uint32_t step) {
+  ASSIGN_OR_RETURN(const Step run, MakeStep(images, labels, seed, step));
+  RETURN_IF_ERROR(schedule_.Run(run));
+  return state_->classifier->result();
+}
+
+StatusOr<Step> Network::MakeStep(ConstTensorView images,
+                                 absl::Span<const int32_t> labels,
+                                 uint64_t seed, uint32_t step_number) const {
   const Shape expected{images.rank() == 4 ? images.dim(0) : 0,
                        config_.image_height, config_.image_width,
                        config_.image_channels};
@@ -200,8 +216,7 @@ StatusOr<BatchResult> Network::Run(ConstTensorView images,
   step.number = step_number;
   step.input = images.data<float>();
   step.labels = labels.empty() ? nullptr : labels.data();
-  RETURN_IF_ERROR(schedule_.Run(step));
-  return state_->classifier->result();
+  return step;
 }
 
 ConstTensorView Network::logits() const {

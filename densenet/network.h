@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -92,6 +93,12 @@ class Network {
   StatusOr<BatchResult> TrainStep(ConstTensorView images,
                                   absl::Span<const int32_t> labels,
                                   uint64_t seed, uint32_t step);
+  // Takes that step again, for one that ended in a loss that is no finite
+  // number: the module whose output first was not finite, "" if all were.
+  // Gradients and running statistics are of no use afterwards.
+  StatusOr<std::string> FindNonFinite(ConstTensorView images,
+                                      absl::Span<const int32_t> labels,
+                                      uint64_t seed, uint32_t step);
   // Forward with running statistics. Without labels (an empty span) loss and
   // correct are 0.
   StatusOr<BatchResult> Evaluate(ConstTensorView images,
@@ -107,6 +114,10 @@ class Network {
   StatusOr<BatchResult> Run(ConstTensorView images,
                             absl::Span<const int32_t> labels, uint64_t seed,
                             uint32_t step);
+  // Checks the batch.
+  StatusOr<Step> MakeStep(ConstTensorView images,
+                          absl::Span<const int32_t> labels, uint64_t seed,
+                          uint32_t step_number) const;
 
   const ModelConfig config_;
   const Options options_;

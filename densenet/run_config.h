@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/optim/optimizer.h"
@@ -85,6 +86,8 @@ struct RunOptions {
   bool names_model() const { return preset || depth || blocks; }
 };
 
+// What leaves a choice to the program.
+inline constexpr std::string_view kAutoOption = "auto";
 // RunConfig::batch of "auto": chosen when the plan is known (training_plan.h).
 inline constexpr int64_t kAutoBatch = 0;
 // Far beyond what anybody trains, and far from where products with it leave
@@ -95,6 +98,8 @@ enum class AugmentKind { kNone, kCifar, kImageNet };
 
 std::string_view Name(AugmentKind kind);
 StatusOr<AugmentKind> ParseAugmentKind(std::string_view name);
+
+std::string_view Name(LastBatch last_batch);
 
 struct RunConfig {
   std::string preset;  // empty: the model is no preset
@@ -138,6 +143,9 @@ struct RunConfig {
   int64_t checkpoint_every = 0;    // steps; 0: not by steps
   double checkpoint_minutes = 10;  // 0: not by time
 };
+
+// What a data set is normalized by where nothing is said.
+std::string_view DefaultNormalize(std::string_view dataset);
 
 // Where the images of a configuration come from.
 DataQuery QueryOf(const RunConfig& config);

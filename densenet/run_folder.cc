@@ -117,7 +117,8 @@ StatusOr<Json> ReadJsonObject(const std::string& path) {
     Json json = Json::parse(text);
     if (json.is_object()) return json;
   } catch (const nlohmann::json::parse_error& e) {
-    return InvalidArgument(fmt::format("{}: {}", path, e.what()));
+    return InvalidArgument(
+        fmt::format("{}: no valid JSON at byte {}", path, e.byte));
   }
   return InvalidArgument(fmt::format("{}: expected a JSON object", path));
 }

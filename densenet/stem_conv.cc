@@ -47,6 +47,7 @@ Status StemConv::AddForward(StepBuilder& builder, RowsRef y) {
                                      Output(y.At(step), step.images, y.ld),
                                      Workspace(step, workspace, bytes));
               });
+  builder.SetOutputOfLast(y, out_.height * out_.width, channels_);
   return OkStatus();
 }
 

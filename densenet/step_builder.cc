@@ -1,5 +1,8 @@
 #include "densenet/step_builder.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace densenet {
 
 StepBuilder::StepBuilder(const Context& ctx, const ModelConfig& config,
@@ -11,6 +14,19 @@ StepBuilder::StepBuilder(const Context& ctx, const ModelConfig& config,
       store_(store),
       schedule_(schedule) {
   if (training()) traits_ = TraitsOf(options.strategy);
+}
+
+void StepBuilder::SetOutputOfLast(RowsRef y, int64_t pixels, int64_t channels) {
+  schedule_.SetFiniteOfLast([y, pixels, channels](const Step& step) {
+    const float* row = y.At(step);
+    for (int64_t i = 0; i < step.images * pixels; ++i, row += y.ld) {
+      if (!std::all_of(row, row + channels,
+                       [](float v) { return std::isfinite(v); })) {
+        return false;
+      }
+    }
+    return true;
+  });
 }
 
 ParameterRef StepBuilder::Parameter(const std::string& name) {

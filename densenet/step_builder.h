@@ -117,6 +117,10 @@ class StepBuilder {
                    std::move(run)});
   }
 
+  // The task added last writes `pixels` rows of `channels` at `y` for each
+  // image: where Network::FindNonFinite looks.
+  void SetOutputOfLast(RowsRef y, int64_t pixels, int64_t channels);
+
   // CHECKs that the configuration has it.
   ParameterRef Parameter(const std::string& name);
   NormRef Norm(const std::string& name);

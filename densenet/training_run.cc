@@ -230,10 +230,7 @@ StatusOr<TrainingRun::StepResult> TrainingRun::TrainStep() {
       train_network_->TrainStep(batch.images, Labels(batch), config_.seed,
                                 static_cast<uint32_t>(step)));
   if (!std::isfinite(result.loss_sum)) {
-    return Internal(fmt::format(
-        "step {} (epoch {}): the loss is {}; the last checkpoint is from "
-        "before. A lower --lr in a new run folder may help",
-        step + 1, progress_.epoch + 1, result.loss_sum));
+    return NonFiniteLoss(batch, result.loss_sum);
   }
   std::vector<absl::Span<float>> slots;
   for (int i = 0; i < store_->slots(); ++i) slots.push_back(store_->slot(i));
@@ -252,6 +249,21 @@ StatusOr<TrainingRun::StepResult> TrainingRun::TrainStep() {
   progress_.seconds += done.seconds;
   progress_.total_seconds += done.seconds;
   return done;
+}
+
+Status TrainingRun::NonFiniteLoss(const Batch& batch, double loss) {
+  ASSIGN_OR_RETURN(const std::string module,
+                   train_network_->FindNonFinite(
+                       batch.images, Labels(batch), config_.seed,
+                       static_cast<uint32_t>(progress_.global_step)));
+  return Internal(fmt::format(
+      "step {} (epoch {}): the loss is {}; {}. The last checkpoint is from "
+      "before. A lower --lr in a new run folder may help",
+      progress_.global_step + 1, progress_.epoch + 1, loss,
+      module.empty()
+          ? "the outputs of all layers are finite"
+          : fmt::format("{} is the first layer whose output is not finite",
+                        module)));
 }
 
 Score TrainingRun::train_score() const {

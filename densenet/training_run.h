@@ -108,6 +108,8 @@ class TrainingRun {
   StatusOr<BatchLoader*> UseLoader(const BatchSource& source, bool training);
   StatusOr<std::optional<Evaluation>> EvaluateSource(
       const BatchSource& source, const EvaluationProgress& progress);
+  // The error of a step with that loss, which names the layer it came from.
+  Status NonFiniteLoss(const Batch& batch, double loss);
   Status CheckFinite() const;
 
   RunConfig config_;

@@ -42,6 +42,7 @@ void Transition::AddForward(StepBuilder& builder) {
                 Run(builder.ctx(), conv);
                 return OkStatus();
               });
+  builder.SetOutputOfLast(y, to_.pixels(), shape.k);
   to_.AddStatisticsTask(builder, 0, moments);
 }
 

@@ -13,8 +13,31 @@ int64_t AlignUp(int64_t bytes) {
   return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
 }
 
-bool AliveTogether(const PlannedBuffer& a, const PlannedBuffer& b) {
-  return a.first_use <= b.last_use && b.first_use <= a.last_use;
+// What a search for room reads of a buffer that has its place: kept close
+// together, since plans of deep networks hold tens of thousands of buffers and
+// each search walks over all of them.
+struct Placed {
+  int64_t begin = 0;  // bytes
+  int64_t end = 0;
+  int64_t first_use = 0;
+  int64_t last_use = 0;
+};
+
+// The lowest offset at which `buffer` meets none that is alive together with
+// it. `placed` is ordered by `begin`.
+int64_t LowestOffset(const PlannedBuffer& buffer,
+                     const std::vector<Placed>& placed) {
+  const int64_t bytes = AlignUp(buffer.bytes);
+  int64_t offset = 0;
+  for (const Placed& other : placed) {
+    if (other.last_use < buffer.first_use ||
+        buffer.last_use < other.first_use) {
+      continue;
+    }
+    if (offset + bytes <= other.begin) break;
+    offset = std::max(offset, other.end);
+  }
+  return offset;
 }
 
 }  // namespace
@@ -42,24 +65,18 @@ MemoryPlan MemoryPlan::Place(std::vector<PlannedBuffer> buffers) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return all[a].bytes > all[b].bytes;
   });
-  std::vector<size_t> placed;  // by offset
+  std::vector<Placed> placed;  // by begin
+  placed.reserve(all.size());
   for (size_t i : order) {
     PlannedBuffer& buffer = all[i];
-    int64_t offset = 0;
-    for (size_t j : placed) {
-      const PlannedBuffer& other = all[j];
-      if (!AliveTogether(buffer, other)) continue;
-      if (offset + AlignUp(buffer.bytes) <= other.offset_bytes) break;
-      offset = std::max(offset, other.offset_bytes + AlignUp(other.bytes));
-    }
-    buffer.offset_bytes = offset;
-    plan.arena_bytes_ =
-        std::max(plan.arena_bytes_, offset + AlignUp(buffer.bytes));
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), offset,
-                                   [&](int64_t value, size_t j) {
-                                     return value < all[j].offset_bytes;
-                                   }),
-                  i);
+    const int64_t begin = LowestOffset(buffer, placed);
+    const int64_t end = begin + AlignUp(buffer.bytes);
+    buffer.offset_bytes = begin;
+    plan.arena_bytes_ = std::max(plan.arena_bytes_, end);
+    auto after = std::upper_bound(
+        placed.begin(), placed.end(), begin,
+        [](int64_t value, const Placed& p) { return value < p.begin; });
+    placed.insert(after, {begin, end, buffer.first_use, buffer.last_use});
   }
   // Live bytes change only where a buffer begins or ends.
   std::map<int64_t, int64_t> change;

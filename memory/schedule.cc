@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 namespace densenet {
 
@@ -28,6 +29,11 @@ void Schedule::Add(Task task) {
     buffer.last_use = index;
   }
   tasks_.push_back(std::move(task));
+}
+
+void Schedule::SetFiniteOfLast(std::function<bool(const Step&)> finite) {
+  CHECK(!tasks_.empty());
+  tasks_.back().finite = std::move(finite);
 }
 
 MemoryPlan Schedule::Plan() const {
@@ -57,24 +63,39 @@ void Schedule::Poison(int64_t task, bool before) const {
   }
 }
 
+Status Schedule::RunTask(int64_t task, const Step& step) const {
+  if (poison_) Poison(task, true);
+  const auto begin = std::chrono::steady_clock::now();
+  if (Status status = tasks_[task].run(step); !status.ok()) {
+    return Annotate(status, tasks_[task].name);
+  }
+  if (observer_) {
+    observer_(task, std::chrono::duration<double>(
+                        std::chrono::steady_clock::now() - begin)
+                        .count());
+  }
+  if (poison_) Poison(task, false);
+  return OkStatus();
+}
+
 Status Schedule::Run(Step step) const {
   CHECK_EQ(addresses_.size(), buffers_.size()) << "Run before Bind";
   step.addresses_ = addresses_.data();
   for (size_t i = 0; i < tasks_.size(); ++i) {
-    const int64_t index = static_cast<int64_t>(i);
-    if (poison_) Poison(index, true);
-    const auto begin = std::chrono::steady_clock::now();
-    if (Status status = tasks_[i].run(step); !status.ok()) {
-      return Annotate(status, tasks_[i].name);
-    }
-    if (observer_) {
-      observer_(index, std::chrono::duration<double>(
-                           std::chrono::steady_clock::now() - begin)
-                           .count());
-    }
-    if (poison_) Poison(index, false);
+    RETURN_IF_ERROR(RunTask(static_cast<int64_t>(i), step));
   }
   return OkStatus();
+}
+
+StatusOr<int64_t> Schedule::RunUntilNonFinite(Step step) const {
+  CHECK_EQ(addresses_.size(), buffers_.size()) << "Run before Bind";
+  step.addresses_ = addresses_.data();
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    const int64_t index = static_cast<int64_t>(i);
+    RETURN_IF_ERROR(RunTask(index, step));
+    if (tasks_[i].finite && !tasks_[i].finite(step)) return index;
+  }
+  return -1;
 }
 
 }  // namespace densenet

@@ -56,6 +56,9 @@ struct Task {
   std::string phase;              // what a profile sums over: "forward conv1"
   std::vector<BufferId> buffers;  // all that the task reads or writes
   std::function<Status(const Step&)> run;
+  // Whether what the task wrote are finite numbers; may be empty. Asked by
+  // RunUntilNonFinite alone.
+  std::function<bool(const Step&)> finite = nullptr;
 };
 
 class Schedule {
@@ -63,6 +66,8 @@ class Schedule {
   BufferId Declare(std::string_view name, BufferKind kind, int64_t bytes);
   // CHECKs that every buffer was declared.
   void Add(Task task);
+  // Of the task added last.
+  void SetFiniteOfLast(std::function<bool(const Step&)> finite);
 
   // CHECKs that every buffer is used by some task.
   MemoryPlan Plan() const;
@@ -72,6 +77,9 @@ class Schedule {
   // Runs all tasks in order; stops at the first error, annotated with the
   // task's name. CHECKs that Bind was called.
   Status Run(Step step) const;
+  // Runs tasks until the output of one is not finite: the index of that task,
+  // -1 if all were run.
+  StatusOr<int64_t> RunUntilNonFinite(Step step) const;
 
   // Fills a buffer with NaNs before its first and after its last task, so
   // that a read outside its planned life shows. For tests.
@@ -85,6 +93,7 @@ class Schedule {
   const void* Address(BufferId id) const { return addresses_[id.index]; }
 
  private:
+  Status RunTask(int64_t task, const Step& step) const;
   void Poison(int64_t task, bool before) const;
 
   std::vector<PlannedBuffer> buffers_;

@@ -10,6 +10,7 @@
 #include "densenet/cli/network_options.h"
 #include "densenet/cli/train_options.h"
 #include "densenet/memory_report.h"
+#include "densenet/option_range.h"
 #include "densenet/step_benchmark.h"
 #include "memory/host_memory.h"
 
@@ -18,7 +19,6 @@ namespace {
 
 constexpr char kName[] = "bench";
 constexpr int64_t kMaxSteps = 1'000'000;
-constexpr int64_t kMaxThreads = 1024;
 
 struct BenchOptions {
   NetworkOptions network;
@@ -111,20 +111,14 @@ Status RunBench(const BenchOptions& options, const StepBenchmarkOptions& bench,
   return WriteJsonOption(options.json, ToJson(rows));
 }
 
-Status InRange(const char* option, int64_t value, int64_t least, int64_t most) {
-  if (least <= value && value <= most) return OkStatus();
-  return InvalidArgument(
-      fmt::format("--{} {}: expected {} to {}", option, value, least, most));
-}
-
 StatusOr<StepBenchmarkOptions> Resolve(const BenchOptions& options) {
   StepBenchmarkOptions bench;
   ASSIGN_OR_RETURN(bench.model, ResolveNetwork(options.network));
   ASSIGN_OR_RETURN(bench.strategies, ResolveStrategies(options.network));
-  RETURN_IF_ERROR(InRange("batch", options.batch, 1, kMaxBatch));
-  RETURN_IF_ERROR(InRange("steps", options.steps, 1, kMaxSteps));
-  RETURN_IF_ERROR(InRange("warm-up", options.warm_up, 0, kMaxSteps));
-  RETURN_IF_ERROR(InRange("threads", options.threads, 0, kMaxThreads));
+  RETURN_IF_ERROR(CheckRange("batch", options.batch, 1, kMaxBatch));
+  RETURN_IF_ERROR(CheckRange("steps", options.steps, 1, kMaxSteps));
+  RETURN_IF_ERROR(CheckRange("warm-up", options.warm_up, 0, kMaxSteps));
+  RETURN_IF_ERROR(CheckRange("threads", options.threads, 0, kMaxThreads));
   bench.batch = options.batch;
   bench.steps = options.steps;
   bench.warm_up_steps = options.warm_up;

@@ -9,6 +9,7 @@
 #include "densenet/cli/memory_table.h"
 #include "densenet/cli/network_options.h"
 #include "densenet/memory_report.h"
+#include "densenet/option_range.h"
 #include "densenet/plan_table.h"
 #include "densenet/plot.h"
 #include "densenet/run_folder.h"
@@ -105,15 +106,9 @@ StatusOr<MemoryQuery> Resolve(const MemoryOptions& options) {
   query.batches = options.batches;
   if (query.batches.empty()) query.batches = {kDefaultBatch};
   for (int64_t batch : query.batches) {
-    if (batch < 1 || batch > kMaxBatch) {
-      return InvalidArgument(
-          fmt::format("--batch {}: expected 1 to {}", batch, kMaxBatch));
-    }
+    RETURN_IF_ERROR(CheckRange("batch", batch, 1, kMaxBatch));
   }
-  if (options.threads < 0) {
-    return InvalidArgument(
-        fmt::format("--threads {}: expected 0 or more", options.threads));
-  }
+  RETURN_IF_ERROR(CheckRange("threads", options.threads, 0, kMaxThreads));
   return query;
 }
 

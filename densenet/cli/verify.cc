@@ -8,6 +8,7 @@
 #include "densenet/cli/command.h"
 #include "densenet/cli/network_options.h"
 #include "densenet/cli/train_options.h"
+#include "densenet/option_range.h"
 #include "densenet/synthetic_batch.h"
 #include "densenet/training_data.h"
 #include "memory/host_memory.h"
@@ -110,14 +111,8 @@ Status CheckOptions(const VerifyOptions& options) {
   if (!network.run.dataset && network.run.data) {
     return InvalidArgument("--data is a folder of which --dataset? Give both");
   }
-  if (options.batch < 1 || options.batch > kMaxBatch) {
-    return InvalidArgument(
-        fmt::format("--batch {}: expected 1 to {}", options.batch, kMaxBatch));
-  }
-  if (options.threads < 0) {
-    return InvalidArgument(
-        fmt::format("--threads {}: expected 0 or more", options.threads));
-  }
+  RETURN_IF_ERROR(CheckRange("batch", options.batch, 1, kMaxBatch));
+  RETURN_IF_ERROR(CheckRange("threads", options.threads, 0, kMaxThreads));
   return OkStatus();
 }
 

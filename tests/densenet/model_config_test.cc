@@ -302,5 +302,13 @@ TEST(ModelConfigTest, ParameterCountIsTheSum) {
   EXPECT_EQ(ParameterCount(TwoBlocks()), count);
 }
 
+TEST(DepthOfTest, IsCountedAsThePaperDoes) {
+  EXPECT_EQ(DepthOf(*CifarConfig(100, 12, true, 0.5)), 100);
+  EXPECT_EQ(DepthOf(*CifarConfig(40, 12, false, 1)), 40);
+  ModelConfig model;
+  model.block_config = {6, 12, 24, 16};
+  EXPECT_EQ(DepthOf(model), 121);
+}
+
 }  // namespace
 }  // namespace densenet

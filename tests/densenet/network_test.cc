@@ -246,5 +246,38 @@ INSTANTIATE_TEST_SUITE_P(Configs, StrategiesTest,
                          ::testing::ValuesIn(Configs()),
                          [](const auto& test) { return test.param.name; });
 
+TEST(FindNonFinite, NamesTheLayerThatCameFirst) {
+  ModelConfig basic = SmallConfig();
+  basic.bottleneck = false;
+  const std::unique_ptr<Context> ctx = testing::MakeContext();
+  for (const ModelConfig& config : {SmallConfig(), basic}) {
+    for (const ParameterSpec& spec : ParameterSpecs(config)) {
+      const std::string suffix = ".weight";
+      if (spec.shape.rank() < 2 || spec.name.size() < suffix.size()) continue;
+      HostMemory memory;
+      auto store = ParameterStore::Create(memory, ParameterSpecs(config),
+                                          StatisticsSpecs(config), /*slots=*/0);
+      ASSERT_OK(store);
+      (*store)->Initialize(*ctx, 7);
+      Network::Options options;
+      options.max_batch = 2;
+      auto network = Network::Create(*ctx, config, options, **store);
+      ASSERT_OK(network);
+      auto arena = Arena::Create(memory, (*network)->plan().arena_bytes());
+      ASSERT_OK(arena);
+      (*network)->Bind(*arena);
+      const TestTensor x = TestTensor::Random(
+          {2, config.image_height, config.image_width, config.image_channels},
+          11);
+      EXPECT_EQ(*(*network)->FindNonFinite(x.const_view(), {1, 2}, 5, 0), "");
+      (*store)->value((*store)->IndexOf(spec.name)).data<float>()[0] = NAN;
+      const std::string module =
+          spec.name.substr(0, spec.name.size() - suffix.size());
+      EXPECT_EQ(*(*network)->FindNonFinite(x.const_view(), {1, 2}, 5, 0),
+                module == "classifier" ? "classifier.linear" : module);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace densenet

@@ -6,20 +6,15 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <sstream>
 
-#include "core/io/safetensors.h"
 #include "densenet/cli/app.h"
 #include "densenet/data/class_folder.h"
 #include "densenet/data/tf_example.h"
 #include "densenet/run_folder.h"
-#include "densenet/trainer.h"
-#include "memory/host_memory.h"
 #include "tests/densenet/photo_folder.h"
+#include "tests/densenet/training_fixture.h"
 #include "tests/support/gzip.h"
 #include "tests/support/record_files.h"
-#include "tests/support/status_matchers.h"
-#include "tests/support/temp_dir.h"
 
 namespace densenet {
 namespace {
@@ -29,46 +24,13 @@ using ::densenet::testing::Slurp;
 using ::densenet::testing::TempDir;
 using ::testing::HasSubstr;
 
-class StreamedTrainingTest : public ::testing::Test {
+class StreamedTrainingTest : public testing::TrainingFixture {
  protected:
   StreamedTrainingTest() { testing::WritePhotoFolder(data_); }
 
   RunOptions Tiny(const std::string& name) {
     return testing::TinyPhotoRun(data_, runs_.File(name));
   }
-  StatusOr<TrainResult> Run(const RunOptions& options,
-                            const TrainHooks& hooks = {}) {
-    out_.str("");
-    StatusOr<RunConfig> config = ResolveRunConfig(options);
-    if (!config.ok()) return config.status();
-    Console console(out_, /*terminal=*/false);
-    return Train(*config, hooks, console);
-  }
-  // The parameters that a run ended with, as bytes.
-  static std::string Parameters(const TrainResult& result) {
-    StatusOr<SafetensorsFile> file = SafetensorsFile::Open(result.checkpoint);
-    EXPECT_OK(file);
-    HostMemory memory;
-    std::string all;
-    for (const auto& [name, entry] : file->tensors()) {
-      const StatusOr<Tensor> tensor = file->Read(name, memory);
-      EXPECT_OK(tensor);
-      all += name;
-      all.append(static_cast<const char*>(tensor->view().raw()),
-                 static_cast<size_t>(tensor->bytes()));
-    }
-    return all;
-  }
-  std::vector<EpochMetrics> Metrics(const std::string& run) {
-    StatusOr<std::vector<EpochMetrics>> rows =
-        ReadMetricsCsv(runs_.File(run + "/metrics.csv"));
-    EXPECT_OK(rows);
-    return *rows;
-  }
-
-  TempDir data_;
-  TempDir runs_;
-  std::ostringstream out_;
 };
 
 TEST_F(StreamedTrainingTest, PlannedPeakIsMeasured) {
@@ -92,7 +54,7 @@ TEST_F(StreamedTrainingTest, WorkersAndPrefetchChangeNothing) {
       const StatusOr<TrainResult> result = Run(options);
       ASSERT_OK(result);
       EXPECT_EQ(result->planned_peak_bytes, result->measured_peak_bytes);
-      EXPECT_EQ(Parameters(*result), Parameters(*first));
+      EXPECT_EQ(Tensors(result->checkpoint), Tensors(first->checkpoint));
       EXPECT_EQ(result->test, first->test);
     }
   }
@@ -112,7 +74,7 @@ TEST_F(StreamedTrainingTest, KilledRunsEndWhereOthersDo) {
   const StatusOr<TrainResult> resumed = Run(options);
   ASSERT_OK(resumed);
   EXPECT_THAT(out_.str(), HasSubstr("resuming at step 4"));
-  EXPECT_EQ(Parameters(*resumed), Parameters(*whole));
+  EXPECT_EQ(Tensors(resumed->checkpoint), Tensors(whole->checkpoint));
 }
 
 TEST_F(StreamedTrainingTest, OtherFilesAreAnotherRun) {
@@ -252,7 +214,7 @@ TEST_F(StreamedTrainingTest, OthersStandInForBadImages) {
   other.prefetch = 0;
   const StatusOr<TrainResult> alone = Run(other);
   ASSERT_OK(alone);
-  EXPECT_EQ(Parameters(*alone), Parameters(*result));
+  EXPECT_EQ(Tensors(alone->checkpoint), Tensors(result->checkpoint));
   // Past the limit it stops.
   RunOptions strict = Tiny("c");
   strict.on_bad_data = "skip";
@@ -340,7 +302,7 @@ TEST_F(StreamedTrainingTest, RecordsTrainAsTheirFilesDo) {
   const StatusOr<TrainResult> result = Run(options);
   ASSERT_OK(result);
   EXPECT_EQ(result->planned_peak_bytes, result->measured_peak_bytes);
-  EXPECT_EQ(Parameters(*result), Parameters(*files));
+  EXPECT_EQ(Tensors(result->checkpoint), Tensors(files->checkpoint));
   EXPECT_EQ(result->test, files->test);
 }
 

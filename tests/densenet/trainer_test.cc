@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <map>
-#include <sstream>
 
 #include "densenet/checkpoint_folder.h"
 #include "densenet/run_folder.h"
@@ -14,7 +12,7 @@
 #include "memory/host_memory.h"
 #include "tests/densenet/data/test_dataset.h"
 #include "tests/densenet/test_cifar.h"
-#include "tests/support/status_matchers.h"
+#include "tests/densenet/training_fixture.h"
 
 namespace densenet {
 namespace {
@@ -27,64 +25,12 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kSteps = 18;  // 3 epochs of 45 images in batches of 8
 
-class TrainerTest : public ::testing::Test {
+class TrainerTest : public testing::TrainingFixture {
  protected:
   TrainerTest() { testing::WriteCifar10(data_, /*per_batch=*/9, /*test=*/12); }
 
   RunOptions Tiny(const std::string& name = "run") {
     return testing::TinyRun(data_, runs_.File(name));
-  }
-  StatusOr<TrainResult> Run(const RunOptions& options,
-                            const TrainHooks& hooks = {}) {
-    out_.str("");
-    StatusOr<RunConfig> config = ResolveRunConfig(options);
-    if (!config.ok()) return config.status();
-    Console console(out_, /*terminal=*/false);
-    return Train(*config, hooks, console);
-  }
-  // As a kill -9 after step `step` would end it.
-  void RunUntilKilled(const RunOptions& options, int64_t step) {
-    TrainHooks hooks;
-    hooks.after_step = [step](const TrainingProgress& progress) {
-      return progress.global_step == step ? Unavailable("killed") : OkStatus();
-    };
-    ASSERT_THAT(Run(options, hooks),
-                Fails(StatusCode::kUnavailable, {"killed"}));
-  }
-
-  // All tensors of a checkpoint.
-  static std::map<std::string, std::string> Tensors(const std::string& path) {
-    StatusOr<SafetensorsFile> file = SafetensorsFile::Open(path);
-    EXPECT_OK(file);
-    std::map<std::string, std::string> tensors;
-    HostMemory memory;
-    for (const auto& [name, entry] : file->tensors()) {
-      StatusOr<Tensor> tensor = file->Read(name, memory);
-      EXPECT_OK(tensor);
-      tensors[name].assign(static_cast<const char*>(tensor->view().raw()),
-                           static_cast<size_t>(tensor->bytes()));
-    }
-    return tensors;
-  }
-  // The names of tensors that differ.
-  static std::vector<std::string> Differing(const std::string& a,
-                                            const std::string& b) {
-    std::vector<std::string> names;
-    const auto left = Tensors(a);
-    const auto right = Tensors(b);
-    EXPECT_EQ(left.size(), right.size());
-    for (const auto& [name, bytes] : left) {
-      if (right.count(name) == 0 || right.at(name) != bytes) {
-        names.push_back(name);
-      }
-    }
-    return names;
-  }
-  std::vector<EpochMetrics> Metrics(const std::string& run) {
-    StatusOr<std::vector<EpochMetrics>> rows =
-        ReadMetricsCsv(runs_.File(run + "/metrics.csv"));
-    EXPECT_OK(rows);
-    return *rows;
   }
   void ExpectSameEnd(const std::string& a, const std::string& b) {
     const std::string file = fmt::format("/model.ckpt-{}.safetensors", kSteps);
@@ -101,10 +47,6 @@ class TrainerTest : public ::testing::Test {
       EXPECT_EQ(left[i].test, right[i].test);
     }
   }
-
-  TempDir data_;
-  TempDir runs_;
-  std::ostringstream out_;
 };
 
 TEST_F(TrainerTest, LeavesARunFolder) {
@@ -371,7 +313,11 @@ TEST_F(TrainerTest, FolderThatIsNoRunOrInUseIsRefused) {
 TEST_F(TrainerTest, LossThatIsNoNumberEndsTheRun) {
   RunOptions options = Tiny();
   options.learning_rate = 1e30;
-  EXPECT_THAT(Run(options), Fails(StatusCode::kInternal, {"step ", "--lr"}));
+  EXPECT_THAT(
+      Run(options),
+      Fails(StatusCode::kInternal,
+            {"step ", "features.denseblock1.denselayer1.conv1 is the first",
+             "--lr"}));
   for (const CheckpointFile& file :
        CheckpointFolder(runs_.File("run"), 3).List()) {
     EXPECT_OK(Checkpoint::Open(file.path));

@@ -183,5 +183,28 @@ TEST_F(ScheduleDeathTest, MisuseIsOurBug) {
   EXPECT_DEATH(schedule_.Run({}).IgnoreError(), "Run before Bind");
 }
 
+TEST_F(ScheduleTest, RunUntilNonFiniteStopsAtTheFirstSuchOutput) {
+  const BufferId y = Declare("y", 1);
+  std::vector<int> ran;
+  for (int task = 0; task < 4; ++task) {
+    schedule_.Add({"task", "test", {y}, [=, &ran](const Step& step) {
+                     ran.push_back(task);
+                     *step.Data<float>(y) = task < 2 ? 1.0f : NAN;
+                     return OkStatus();
+                   }});
+    if (task == 0) continue;  // nobody looks
+    schedule_.SetFiniteOfLast(
+        [=](const Step& step) { return std::isfinite(*step.Data<float>(y)); });
+  }
+  ASSERT_OK(PlanAndRun());
+  EXPECT_EQ(ran, (std::vector<int>{0, 1, 2, 3}));
+  ran.clear();
+  StatusOr<Arena> arena = Arena::Create(memory_, plan_.arena_bytes());
+  ASSERT_OK(arena);
+  schedule_.Bind(plan_, arena->base());
+  EXPECT_EQ(*schedule_.RunUntilNonFinite({}), 2);
+  EXPECT_EQ(ran, (std::vector<int>{0, 1, 2}));
+}
+
 }  // namespace
 }  // namespace densenet

@@ -57,7 +57,7 @@ TEST_F(AppTest, UsageErrorsExitWithTwo) {
               2, {"--seed", "-1"});
   ExpectFails(
       {"train", "--depth", "40", "--dataset", "mnist", "--threads", "-1"}, 2,
-      {"--threads -1", "or 0"});
+      {"--threads -1: expected 0 to 1024"});
   ExpectFails(
       {"train", "--depth", "40", "--dataset", "mnist", "--memory-budget", "0"},
       2, {"--memory-budget 0"});
