@@ -120,7 +120,7 @@ TEST(RunConfig, ErrorsSayWhatIsPossible) {
   fails([](RunOptions& o) { o.memory_budget = "8 apples"; }, {"8GiB"});
   fails([](RunOptions& o) { o.keep = 0; }, {"--keep 0"});
   fails([](RunOptions& o) { o.threads = -1; }, {"--threads -1"});
-  fails([](RunOptions& o) { o.threads = 1 << 20; }, {"1 to 1024"});
+  fails([](RunOptions& o) { o.threads = 1 << 20; }, {"0 to 1024"});
   fails(
       [](RunOptions& o) {
         o.depth = std::nullopt;
