@@ -125,7 +125,7 @@ StatusOr<MetricsCsv> MetricsCsv::Open(const std::string& path,
   return MetricsCsv(path);
 }
 
-Status MetricsCsv::Append(const EpochMetrics& metrics) {
+Status MetricsCsv::EpochDone(const EpochMetrics& metrics) {
   const UniqueFd fd(open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!fd.valid()) return FileError("open", path_, errno);
   const std::string row = Row(metrics);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "densenet/run_observer.h"
 
 namespace densenet {
 
@@ -43,13 +44,13 @@ struct EpochMetrics {
   int64_t skipped = 0;  // images that could not be read, in those steps
 };
 
-class MetricsCsv {
+class MetricsCsv final : public RunObserver {
  public:
   // Opens or creates the file and keeps the rows of steps up to `last_step`.
   static StatusOr<MetricsCsv> Open(const std::string& path, int64_t last_step);
 
-  // Returns when the row is on disk.
-  Status Append(const EpochMetrics& metrics);
+  // Appends a row; returns when it is on disk.
+  Status EpochDone(const EpochMetrics& metrics) override;
 
   const std::string& path() const { return path_; }
 

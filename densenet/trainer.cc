@@ -27,11 +27,11 @@ std::string ScoreText(const Score& score) {
 class TrainingLoop {
  public:
   TrainingLoop(TrainingRun& run, const CheckpointFolder& checkpoints,
-               MetricsCsv& metrics, Json run_json, const TrainHooks& hooks,
+               RunObserver& observer, Json run_json, const TrainHooks& hooks,
                Console& console)
       : run_(run),
         checkpoints_(checkpoints),
-        metrics_(metrics),
+        observer_(observer),
         run_json_(std::move(run_json)),
         hooks_(hooks),
         console_(console),
@@ -72,6 +72,10 @@ class TrainingLoop {
       const TrainingProgress& progress = run_.progress();
       meter_.Step(progress, step.examples, step.seconds);
       for (const Status& reason : step.skipped) NameSkipped(reason);
+      RETURN_IF_ERROR(observer_.StepDone(
+          {.step = progress.global_step,
+           .loss = step.loss,
+           .learning_rate = run_.LearningRate(progress.global_step - 1)}));
       if (hooks_.after_step) RETURN_IF_ERROR(hooks_.after_step(progress));
       if (hooks_.should_stop && hooks_.should_stop()) return SaveAndStop();
       const bool by_step = config.checkpoint_every > 0 &&
@@ -122,7 +126,7 @@ class TrainingLoop {
     meter_.EvaluationDone(absl::ToDoubleSeconds(absl::Now() - start));
     // The row before the checkpoint: a kill in between repeats the epoch's
     // end, and resuming cuts the row off.
-    RETURN_IF_ERROR(metrics_.Append(metrics));
+    RETURN_IF_ERROR(observer_.EpochDone(metrics));
     std::optional<double> error;
     if (evaluate) {
       error = (validate ? *metrics.validation : *metrics.test).error_percent;
@@ -184,6 +188,7 @@ class TrainingLoop {
   }
 
   Status Save() {
+    RETURN_IF_ERROR(observer_.Sync());
     RETURN_IF_ERROR(run_.Save(checkpoints_, run_json_));
     last_save_ = absl::Now();
     return OkStatus();
@@ -196,7 +201,7 @@ class TrainingLoop {
 
   TrainingRun& run_;
   const CheckpointFolder& checkpoints_;
-  MetricsCsv& metrics_;
+  RunObserver& observer_;
   const Json run_json_;
   const TrainHooks& hooks_;
   Console& console_;
@@ -313,7 +318,9 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
   RETURN_IF_ERROR(folder.WriteConfig(now));
   ASSIGN_OR_RETURN(MetricsCsv metrics,
                    MetricsCsv::Open(folder.metrics_path(), LastRowStep(*run)));
-  TrainingLoop loop(*run, checkpoints, metrics, now, hooks, console);
+  RunObservers observers;
+  observers.Add(std::make_unique<MetricsCsv>(std::move(metrics)));
+  TrainingLoop loop(*run, checkpoints, observers, now, hooks, console);
   const Status status = run->finished() ? loop.EvaluateAgain() : loop.Run();
   if (!status.ok()) {
     console.Log(fmt::format("failed: {}", StdView(status.message())));

@@ -238,6 +238,7 @@ StatusOr<TrainingRun::StepResult> TrainingRun::TrainStep() {
                      store_->gradients(), slots);
 
   done.examples = result.examples;
+  done.loss = result.loss_sum / static_cast<double>(result.examples);
   done.seconds = absl::ToDoubleSeconds(absl::Now() - start);
   progress_.global_step = step + 1;
   ++progress_.batch;

@@ -62,6 +62,7 @@ class TrainingRun {
 
   struct StepResult {
     int64_t examples = 0;
+    double loss = 0;  // the mean over them
     double seconds = 0;
     double wait_seconds = 0;  // of these, for the batch
     // Images that could not be read, and why.

@@ -33,7 +33,7 @@ TEST(MetricsCsv, EmptyFieldsWhereNothingWasMeasured) {
   ASSERT_OK(csv);
   EpochMetrics m = Row(1);
   m.test = Score{0.25, 6.25};
-  ASSERT_OK(csv->Append(m));
+  ASSERT_OK(csv->EpochDone(m));
   EXPECT_THAT(Slurp(path), StartsWith("epoch,step,learning_rate,"));
   EXPECT_THAT(Slurp(path),
               HasSubstr("\n1,10,0.1,1.5,12.5,,,0.25,6.25,100.0,2.000,,,,0\n"));
@@ -53,7 +53,7 @@ TEST(MetricsCsv, Top5AndSkipped) {
   m.train.top5_error_percent = 3.5;
   m.test = Score{0.25, 6.25, 1.5};
   m.skipped = 7;
-  ASSERT_OK(csv->Append(m));
+  ASSERT_OK(csv->EpochDone(m));
   StatusOr<std::vector<EpochMetrics>> rows = ReadMetricsCsv(path);
   ASSERT_OK(rows);
   ASSERT_EQ(rows->size(), 1u);
@@ -72,7 +72,7 @@ TEST(MetricsCsv, FilesWithoutTheLaterColumns) {
       "1,10,0.1,1.5,12.5,,,0.25,6.25,100.0,2.000\n");
   StatusOr<MetricsCsv> csv = MetricsCsv::Open(path, 10);
   ASSERT_OK(csv);
-  ASSERT_OK(csv->Append(Row(2)));
+  ASSERT_OK(csv->EpochDone(Row(2)));
   EXPECT_THAT(Slurp(path), HasSubstr(",100.0,2.000,,,,0\n2,20,"));
   StatusOr<std::vector<EpochMetrics>> rows = ReadMetricsCsv(path);
   ASSERT_OK(rows);
@@ -86,7 +86,7 @@ TEST(MetricsCsv, RowsAfterTheCheckpointAreCutOff) {
   for (int64_t epoch = 1; epoch <= 3; ++epoch) {
     StatusOr<MetricsCsv> csv = MetricsCsv::Open(path, 1000);
     ASSERT_OK(csv);
-    ASSERT_OK(csv->Append(Row(epoch)));
+    ASSERT_OK(csv->EpochDone(Row(epoch)));
   }
   // A kill in the middle of a row.
   const std::string whole = Slurp(path);
