@@ -39,11 +39,13 @@ void ForEachCounter(Progress& p, Visit visit) {
   visit("counters/best_step", p.best_step);
   visit("counters/correct_top5", p.correct_top5);
   visit("counters/skipped", p.skipped);
+  visit("counters/stale_evaluations", p.stale_evaluations);
 }
 
 // Checkpoints from before these were counted are read too.
 bool IsLaterCounter(std::string_view name) {
-  return name == "counters/correct_top5" || name == "counters/skipped";
+  return name == "counters/correct_top5" || name == "counters/skipped" ||
+         name == "counters/stale_evaluations";
 }
 
 Json ToJson(const DataDescription& data) {

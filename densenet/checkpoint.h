@@ -51,6 +51,7 @@ struct TrainingProgress {
   // The lowest error, %, on the images that training is evaluated on.
   double best_error = std::numeric_limits<double>::infinity();
   int64_t best_step = -1;
+  int64_t stale_evaluations = 0;  // since the best
 
   friend bool operator==(const TrainingProgress&,
                          const TrainingProgress&) = default;

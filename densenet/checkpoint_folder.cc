@@ -142,7 +142,9 @@ Status CheckpointFolder::Save(
   std::vector<CheckpointFile> files = List();
   int64_t kept = 0;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    if (++kept > keep_) RETURN_IF_ERROR(Remove(file->path));
+    if (++kept <= keep_) continue;
+    if (keep_every_steps_ > 0 && file->step % keep_every_steps_ == 0) continue;
+    RETURN_IF_ERROR(Remove(file->path));
   }
   return OkStatus();
 }

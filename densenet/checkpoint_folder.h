@@ -31,6 +31,8 @@ class CheckpointFolder {
  public:
   // Nothing is read or created yet. keep >= 1.
   CheckpointFolder(std::string folder, int64_t keep);
+  // Those of multiples of `steps` stay for good; 0: none do.
+  void KeepEvery(int64_t steps) { keep_every_steps_ = steps; }
 
   std::string PathOf(int64_t step) const;
   // By step, rising; empty when the folder is missing.
@@ -47,7 +49,7 @@ class CheckpointFolder {
   StatusOr<Checkpoint> OpenBest() const;
 
   // Writes the checkpoint of info.progress.global_step, then removes those
-  // before the last `keep`.
+  // before the last `keep` that are not kept for good.
   Status Save(const CheckpointInfo& info, ParameterStore& store,
               const std::vector<std::string>& slot_names) const;
   // Makes best/ hold the checkpoint of `step`, if that is still there, and
@@ -62,6 +64,7 @@ class CheckpointFolder {
 
   std::string folder_;
   int64_t keep_;
+  int64_t keep_every_steps_ = 0;
 };
 
 // A checkpoint file, or the newest (`best`: the best) of a run folder. Damaged

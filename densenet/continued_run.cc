@@ -113,7 +113,9 @@ Status Resume(const CheckpointFolder::Opened& opened, const Json& then,
         "this run is finished ({} epochs, {} steps): evaluating it again. "
         "More --{} would continue it",
         p.epoch, p.global_step,
-        p.epoch == config.epochs ? "epochs" : "max-steps"));
+        run.ended_early()          ? "patience"
+        : p.epoch == config.epochs ? "epochs"
+                                   : "max-steps"));
     return OkStatus();
   }
   console.Line(fmt::format("resuming at step {} (epoch {}) from {}",

@@ -123,12 +123,15 @@ std::optional<Recipe> PaperRecipe(std::string_view dataset, bool augmented) {
   if (dataset == "cifar10" || dataset == "cifar100") return recipe;
   if (dataset == "svhn" || dataset == "svhn-no-extra") {
     recipe.epochs = 40;
+    recipe.validation = 6000;
+    recipe.normalize = "0/1";  // pixels / 255
     return recipe;
   }
   if (dataset == "imagenet") {
     recipe.batch = 256;
     recipe.epochs = 90;
     recipe.milestones = {1.0 / 3, 2.0 / 3};
+    recipe.normalize = "imagenet";
     recipe.dropout = 0;
     return recipe;
   }

@@ -31,6 +31,9 @@ struct Recipe {
   // Fractions of the epochs at which the rate is divided by 10.
   std::vector<double> milestones = {0.5, 0.75};
   double dropout = 0.0;
+  int64_t validation = 0;  // images held out to choose the model by
+  // See ParseNormalization.
+  std::string normalize = "dataset";
 };
 
 // One network on one data set: a cell of the paper's tables.
@@ -60,7 +63,8 @@ StatusOr<const Preset*> FindPreset(std::string_view name);
 // Null if there is none of that name.
 const Preset* FindPresetOrNull(std::string_view name);
 
-// What the paper did on this data set; nothing for a set it did not use.
+// What the paper did on this data set; nothing for a set it did not use. On
+// SVHN it reports the model of the lowest validation error, elsewhere the last.
 std::optional<Recipe> PaperRecipe(std::string_view dataset, bool augmented);
 
 // Classes of a data set of the paper; 0 for another.

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "absl/strings/numbers.h"
+#include "absl/time/time.h"
 #include "core/device.h"
 #include "core/io/file.h"
 #include "densenet/byte_size.h"
@@ -21,6 +22,7 @@ namespace densenet {
 namespace {
 
 constexpr int64_t kCifarBlocks = 3;
+constexpr std::string_view kImageNet = "imagenet";
 constexpr int64_t kOtherDatasetEpochs = 40;  // the paper's for SVHN
 // Far beyond what anybody trains, and far from where products of them leave
 // int64.
@@ -53,6 +55,19 @@ std::string PresetOf(const RunOptions& o, const ModelConfig& model) {
   return published == model ? *o.preset : "";
 }
 
+// "3h", "90m", "1h30m", in seconds.
+StatusOr<double> ParseMaxTime(const std::string& text) {
+  absl::Duration duration;
+  if (!absl::ParseDuration(text, &duration) ||
+      duration <= absl::ZeroDuration() ||
+      duration == absl::InfiniteDuration()) {
+    return InvalidArgument(fmt::format(
+        "--max-time {}: expected a time with its unit, like 3h, 90m or 1h30m",
+        text));
+  }
+  return absl::ToDoubleSeconds(duration);
+}
+
 // "64", or "auto".
 StatusOr<int64_t> ParseBatch(const std::string& text) {
   if (text == kAutoOption) return kAutoBatch;
@@ -68,6 +83,7 @@ StatusOr<int64_t> ParseBatch(const std::string& text) {
 AugmentKind DefaultAugment(std::string_view dataset) {
   return IsStreamed(dataset) ? AugmentKind::kImageNet : AugmentKind::kNone;
 }
+
 // The images, and how they come to the network.
 Status ResolveData(const RunOptions& o, RunConfig& c) {
   if (!o.dataset) {
@@ -110,9 +126,10 @@ Status ResolveData(const RunOptions& o, RunConfig& c) {
   if (o.augment) {
     ASSIGN_OR_RETURN(c.augment, ParseAugmentKind(*o.augment));
   }
-  c.normalize = o.normalize.value_or(std::string(DefaultNormalize(c.dataset)));
+  const Recipe recipe = RecipeOf(c);
+  c.normalize = o.normalize.value_or(recipe.normalize);
   RETURN_IF_ERROR(ParseNormalization(c.normalize, info.channels).status());
-  c.validation = o.validation.value_or(0);
+  c.validation = o.validation.value_or(recipe.validation);
   RETURN_IF_ERROR(CheckRange("validation", c.validation, 0));
   if (o.last_batch) {
     ASSIGN_OR_RETURN(c.last_batch, ParseLastBatch(*o.last_batch));
@@ -147,6 +164,14 @@ Status ResolveOptimization(const RunOptions& o, const Recipe& recipe,
   RETURN_IF_ERROR(
       CheckRange("steps-per-epoch", c.steps_per_epoch, 0, kMaxSteps));
   RETURN_IF_ERROR(CheckRange("max-steps", c.max_steps, 0, kMaxSteps));
+  c.initial_epoch = o.initial_epoch.value_or(0);
+  RETURN_IF_ERROR(
+      CheckRange("initial-epoch", c.initial_epoch, 0, c.epochs - 1));
+  c.patience = o.patience.value_or(0);
+  RETURN_IF_ERROR(CheckRange("patience", c.patience, 0));
+  if (o.max_time) {
+    ASSIGN_OR_RETURN(c.max_seconds, ParseMaxTime(*o.max_time));
+  }
   c.optimizer.name = o.optimizer.value_or(c.optimizer.name);
   c.optimizer.momentum = static_cast<float>(o.momentum.value_or(0.9));
   c.optimizer.weight_decay = static_cast<float>(o.weight_decay.value_or(1e-4));
@@ -187,10 +212,12 @@ Status ResolveMachineAndFolder(const RunOptions& o, RunConfig& c) {
   RETURN_IF_ERROR(CheckRange("threads", c.threads, 0, kMaxThreads));
   c.eval_every = o.eval_every.value_or(c.eval_every);
   c.keep = o.keep.value_or(c.keep);
+  c.keep_every = o.keep_every.value_or(c.keep_every);
   c.checkpoint_every = o.checkpoint_every.value_or(c.checkpoint_every);
   c.checkpoint_minutes = o.checkpoint_minutes.value_or(c.checkpoint_minutes);
   RETURN_IF_ERROR(CheckRange("eval-every", c.eval_every, 1));
   RETURN_IF_ERROR(CheckRange("keep", c.keep, 1));
+  RETURN_IF_ERROR(CheckRange("keep-every", c.keep_every, 0, kMaxEpochs));
   RETURN_IF_ERROR(CheckRange("checkpoint-every", c.checkpoint_every, 0));
   if (!(c.checkpoint_minutes >= 0 && std::isfinite(c.checkpoint_minutes))) {
     return InvalidArgument(
@@ -217,8 +244,20 @@ std::string_view Name(LastBatch last_batch) {
   return "";
 }
 
-std::string_view DefaultNormalize(std::string_view dataset) {
-  return IsStreamed(dataset) ? "imagenet" : "dataset";
+Recipe RecipeOf(const RunConfig& c) {
+  const bool photographs = IsStreamed(c.dataset);
+  // Nobody else has as many classes.
+  const bool image_net = photographs && c.model.stem == Stem::kImageNet &&
+                         c.model.classes == PaperClasses(kImageNet);
+  const std::optional<Recipe> paper =
+      PaperRecipe(image_net ? kImageNet : std::string_view(c.dataset),
+                  c.augment != AugmentKind::kNone);
+  Recipe recipe = paper.value_or(Recipe{.epochs = kOtherDatasetEpochs});
+  if (paper && !c.preset.empty()) return recipe;
+  recipe.dropout = 0;
+  recipe.validation = 0;
+  recipe.normalize = photographs ? "imagenet" : "dataset";
+  return recipe;
 }
 
 std::string_view Name(AugmentKind kind) {
@@ -304,10 +343,7 @@ StatusOr<RunConfig> ResolveRunConfig(const RunOptions& o) {
   ASSIGN_OR_RETURN(c.model, ResolveModel(o));
   c.preset = PresetOf(o, c.model);
   RETURN_IF_ERROR(ResolveData(o, c));
-  const std::optional<Recipe> paper =
-      PaperRecipe(c.dataset, c.augment != AugmentKind::kNone);
-  Recipe recipe = paper.value_or(Recipe{.epochs = kOtherDatasetEpochs});
-  if (!paper || c.preset.empty()) recipe.dropout = 0;
+  const Recipe recipe = RecipeOf(c);
   c.model.dropout = o.dropout.value_or(recipe.dropout);
   RETURN_IF_ERROR(ValidateModelConfig(c.model));
   RETURN_IF_ERROR(ResolveOptimization(o, recipe, c));

@@ -24,6 +24,7 @@
 #include "densenet/data/batch_source.h"
 #include "densenet/data/data_source.h"
 #include "densenet/model_config.h"
+#include "densenet/presets.h"
 #include "densenet/strategy.h"
 
 namespace densenet {
@@ -62,6 +63,9 @@ struct RunOptions {
   std::optional<int64_t> epochs;
   std::optional<int64_t> steps_per_epoch;
   std::optional<int64_t> max_steps;
+  std::optional<int64_t> initial_epoch;
+  std::optional<int64_t> patience;
+  std::optional<std::string> max_time;
   std::optional<std::string> optimizer;
   std::optional<double> learning_rate;
   std::optional<std::string> schedule;
@@ -80,6 +84,7 @@ struct RunOptions {
   std::optional<std::string> out;
   std::optional<int64_t> eval_every;
   std::optional<int64_t> keep;
+  std::optional<int64_t> keep_every;
   std::optional<int64_t> checkpoint_every;
   std::optional<double> checkpoint_minutes;
 
@@ -125,6 +130,10 @@ struct RunConfig {
   int64_t epochs = 300;
   int64_t steps_per_epoch = 0;  // 0: as many as there are batches
   int64_t max_steps = 0;        // 0: no limit
+  int64_t initial_epoch = 0;    // epochs that count as done at the start
+  // Evaluations in a row without a lower error that end the run; 0: none do.
+  int64_t patience = 0;
+  double max_seconds = 0;  // of this process, then it saves and stops; 0: any
   OptimizerConfig optimizer;
   double label_smoothing = 0;
   std::string class_weights;  // see class_weights.h; "": all alike
@@ -140,12 +149,17 @@ struct RunConfig {
   std::string out;
   int64_t eval_every = 1;          // epochs
   int64_t keep = 3;                // checkpoints
+  int64_t keep_every = 0;          // epochs whose checkpoints all stay
   int64_t checkpoint_every = 0;    // steps; 0: not by steps
   double checkpoint_minutes = 10;  // 0: not by time
 };
 
-// What a data set is normalized by where nothing is said.
-std::string_view DefaultNormalize(std::string_view dataset);
+// How the data set is trained on where nothing is said: as the paper did. What
+// belongs to the paper's networks (dropout, held-out images, normalization) is
+// left out for others, photographs of 1000 classes are ImageNet, and data that
+// the paper did not use is trained on for as many epochs as SVHN. Follows from
+// preset, model, dataset and augment.
+Recipe RecipeOf(const RunConfig& config);
 
 // Where the images of a configuration come from.
 DataQuery QueryOf(const RunConfig& config);

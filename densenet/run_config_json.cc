@@ -2,17 +2,32 @@
 
 #include <algorithm>
 
+#include "absl/time/time.h"
 #include "densenet/run_config.h"
 
 namespace densenet {
 namespace {
 
 // Options that a continued run may change.
-constexpr std::string_view kFree[] = {
-    "preset",      "data",          "epochs",           "max-steps",
-    "on-bad-data", "max-bad",       "prefetch",         "workers",
-    "strategy",    "device",        "threads",          "eval-every",
-    "keep",        "memory-budget", "checkpoint-every", "checkpoint-minutes"};
+constexpr std::string_view kFree[] = {"preset",
+                                      "data",
+                                      "epochs",
+                                      "max-steps",
+                                      "patience",
+                                      "max-time",
+                                      "keep-every",
+                                      "on-bad-data",
+                                      "max-bad",
+                                      "prefetch",
+                                      "workers",
+                                      "strategy",
+                                      "device",
+                                      "threads",
+                                      "eval-every",
+                                      "keep",
+                                      "memory-budget",
+                                      "checkpoint-every",
+                                      "checkpoint-minutes"};
 
 std::string ValueOr(const Json& json, const std::string& key) {
   return json.contains(key) ? DumpJson(json[key]) : "the default";
@@ -48,7 +63,7 @@ Json ToJson(const RunConfig& c) {
   if (c.label_offset) json["label-offset"] = *c.label_offset;
   if (c.image_size > 0) json["image-size"] = c.image_size;
   json["augment"] = Name(c.augment);
-  if (c.normalize != DefaultNormalize(c.dataset)) {
+  if (c.normalize != RecipeOf(c).normalize) {
     json["normalize"] = c.normalize;
   }
   json["validation"] = c.validation;
@@ -65,6 +80,11 @@ Json ToJson(const RunConfig& c) {
   json["epochs"] = c.epochs;
   if (c.steps_per_epoch > 0) json["steps-per-epoch"] = c.steps_per_epoch;
   if (c.max_steps > 0) json["max-steps"] = c.max_steps;
+  if (c.initial_epoch > 0) json["initial-epoch"] = c.initial_epoch;
+  if (c.patience > 0) json["patience"] = c.patience;
+  if (c.max_seconds > 0) {
+    json["max-time"] = absl::FormatDuration(absl::Seconds(c.max_seconds));
+  }
   json["optimizer"] = c.optimizer.name;
   json["lr"] = c.schedule.learning_rate;
   json["schedule"] = c.schedule.name;
@@ -84,6 +104,7 @@ Json ToJson(const RunConfig& c) {
   json["threads"] = c.threads;
   json["eval-every"] = c.eval_every;
   json["keep"] = c.keep;
+  if (c.keep_every > 0) json["keep-every"] = c.keep_every;
   json["checkpoint-every"] = c.checkpoint_every;
   json["checkpoint-minutes"] = c.checkpoint_minutes;
   return json;

@@ -37,7 +37,8 @@ class TrainingLoop {
         console_(console),
         meter_(console, {.epochs = run.config().epochs,
                          .steps_per_epoch = run.steps_per_epoch()}),
-        last_save_(absl::Now()) {}
+        start_(absl::Now()),
+        last_save_(start_) {}
 
   // Until the last epoch is done or somebody stops it. An epoch that
   // --max-steps cuts short ends like a whole one.
@@ -77,7 +78,7 @@ class TrainingLoop {
            .loss = step.loss,
            .learning_rate = run_.LearningRate(progress.global_step - 1)}));
       if (hooks_.after_step) RETURN_IF_ERROR(hooks_.after_step(progress));
-      if (hooks_.should_stop && hooks_.should_stop()) return SaveAndStop();
+      if (ShouldStop()) return SaveAndStop();
       const bool by_step = config.checkpoint_every > 0 &&
                            progress.global_step % config.checkpoint_every == 0;
       const bool by_time =
@@ -93,6 +94,45 @@ class TrainingLoop {
 
   Status EndEpoch() {
     const RunConfig& config = run_.config();
+    EpochMetrics metrics = TrainingMetrics();
+    bool last = run_.all_steps_done();
+    const bool evaluate = last || metrics.epoch % config.eval_every == 0;
+    const bool validate = config.validation > 0;
+    const absl::Time start = absl::Now();
+    std::optional<double> error;
+    if (evaluate) {
+      ASSIGN_OR_RETURN(const std::optional<Score> score,
+                       EvaluateEpoch(metrics, validate));
+      if (!score) return SaveAndStop();
+      error = score->error_percent;
+      last = last || run_.EndsEarly(*error);
+    }
+    if (last && validate) {
+      ASSIGN_OR_RETURN(const std::optional<Score> test,
+                       EvaluateEpoch(metrics, /*validate=*/false));
+      if (!test) return SaveAndStop();
+    }
+    meter_.EvaluationDone(absl::ToDoubleSeconds(absl::Now() - start));
+    // The row before the checkpoint: a kill in between repeats the epoch's
+    // end, and resuming cuts the row off.
+    RETURN_IF_ERROR(observer_.EpochDone(metrics));
+    const bool best = run_.FinishEpoch(error);
+    RETURN_IF_ERROR(Save());
+    if (best) {
+      RETURN_IF_ERROR(checkpoints_.MarkBest(run_.progress().global_step));
+    }
+    Report(metrics, best);
+    if (run_.ended_early()) {
+      console_.Line(fmt::format(
+          "no lower error in {} evaluations (--patience): the run ends here",
+          config.patience));
+    }
+    if (last) test_ = metrics.test;
+    return OkStatus();
+  }
+
+  // The row of the epoch that is over, before any evaluation.
+  EpochMetrics TrainingMetrics() const {
     EpochMetrics metrics;
     metrics.epoch = run_.progress().epoch + 1;
     metrics.step = run_.progress().global_step;
@@ -102,43 +142,22 @@ class TrainingLoop {
     metrics.images_per_second =
         static_cast<double>(run_.progress().examples) / metrics.seconds;
     metrics.skipped = run_.progress().skipped;
+    return metrics;
+  }
+
+  // Into the row, on the images held out or those of the test; nothing when it
+  // was stopped.
+  StatusOr<std::optional<Score>> EvaluateEpoch(EpochMetrics& metrics,
+                                               bool validate) {
     named_ = 0;
-    const bool last = run_.all_steps_done();
-    const bool evaluate = last || metrics.epoch % config.eval_every == 0;
-    const bool validate = config.validation > 0;
-    const absl::Time start = absl::Now();
-    std::optional<Score> final_test;
-    if (evaluate && validate) {
-      ASSIGN_OR_RETURN(const std::optional<Evaluation> validation,
-                       run_.EvaluateValidation(Watch(metrics.epoch)));
-      if (!validation) return SaveAndStop();
-      ReportSkipped("validation", *validation);
-      metrics.validation = validation->score;
-    }
-    if (last || (evaluate && !validate)) {
-      ASSIGN_OR_RETURN(const std::optional<Evaluation> test,
-                       run_.EvaluateTest(Watch(metrics.epoch)));
-      if (!test) return SaveAndStop();
-      ReportSkipped("test", *test);
-      metrics.test = test->score;
-      final_test = test->score;
-    }
-    meter_.EvaluationDone(absl::ToDoubleSeconds(absl::Now() - start));
-    // The row before the checkpoint: a kill in between repeats the epoch's
-    // end, and resuming cuts the row off.
-    RETURN_IF_ERROR(observer_.EpochDone(metrics));
-    std::optional<double> error;
-    if (evaluate) {
-      error = (validate ? *metrics.validation : *metrics.test).error_percent;
-    }
-    const bool best = run_.FinishEpoch(error);
-    RETURN_IF_ERROR(Save());
-    if (best) {
-      RETURN_IF_ERROR(checkpoints_.MarkBest(run_.progress().global_step));
-    }
-    Report(metrics, best);
-    if (last) test_ = final_test;
-    return OkStatus();
+    const EvaluationProgress watch = Watch(metrics.epoch);
+    ASSIGN_OR_RETURN(
+        const std::optional<Evaluation> evaluation,
+        validate ? run_.EvaluateValidation(watch) : run_.EvaluateTest(watch));
+    if (!evaluation) return std::optional<Score>();
+    ReportSkipped(validate ? "validation" : "test", *evaluation);
+    (validate ? metrics.validation : metrics.test) = evaluation->score;
+    return std::optional<Score>(evaluation->score);
   }
 
   // The first of an epoch for people, all of them into the log.
@@ -183,8 +202,20 @@ class TrainingLoop {
   EvaluationProgress Watch(int64_t epoch) {
     return [this, epoch](int64_t done, int64_t total) {
       meter_.Evaluating(epoch, done, total);
-      return !(hooks_.should_stop && hooks_.should_stop());
+      return !ShouldStop();
     };
+  }
+
+  bool ShouldStop() {
+    if (hooks_.should_stop && hooks_.should_stop()) return true;
+    const double limit = run_.config().max_seconds;
+    if (limit == 0 || absl::Now() - start_ < absl::Seconds(limit)) return false;
+    if (!time_is_up_) {
+      console_.Line(fmt::format("time is up (--max-time {})",
+                                absl::FormatDuration(absl::Seconds(limit))));
+    }
+    time_is_up_ = true;
+    return true;
   }
 
   Status Save() {
@@ -206,7 +237,9 @@ class TrainingLoop {
   const TrainHooks& hooks_;
   Console& console_;
   ProgressMeter meter_;
+  const absl::Time start_;
   absl::Time last_save_;
+  bool time_is_up_ = false;
   bool stopped_ = false;
   std::optional<Score> test_;
   int64_t named_ = 0;  // skipped images of this epoch
@@ -244,6 +277,11 @@ void Describe(const TrainingRun& run, const std::string& folder,
   for (const std::string& choice : run.choices()) {
     console.Line("auto    " + choice);
   }
+  if (c.patience > 0 && c.validation == 0) {
+    console.Line(
+        "note    --patience without --validation: the test images say when to "
+        "end, so the test error is lower than it would be on new images");
+  }
   console.Line("memory  planned peak " + run.plan().ToString());
   console.Line("folder  " + folder);
 }
@@ -269,6 +307,7 @@ TrainResult MakeResult(const TrainingRun& run, const TrainingLoop& loop,
   result.measured_peak_bytes = run.measured_peak_bytes();
   result.checkpoint = checkpoints.PathOf(p.global_step);
   result.best_error = p.best_error;
+  result.best_step = p.best_step;
   result.stopped = loop.stopped();
   return result;
 }
@@ -280,7 +319,7 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
   CHECK_EQ(asked.device, "cpu");
   RunConfig config = asked;
   ASSIGN_OR_RETURN(RunFolder folder, RunFolder::Open(config.out));
-  const CheckpointFolder checkpoints(folder.path(), config.keep);
+  CheckpointFolder checkpoints(folder.path(), config.keep);
   std::vector<std::string> taken;
   auto continues = [&](const Json& run) {
     taken = TakeChoices(run, config);
@@ -302,6 +341,7 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
   }
   ASSIGN_OR_RETURN(std::unique_ptr<TrainingRun> run,
                    TrainingRun::Create(config));
+  checkpoints.KeepEvery(config.keep_every * run->steps_per_epoch());
   const Json now = ToJson(run->config());
   if (newest) RETURN_IF_ERROR(run->Restore(newest->checkpoint));
 

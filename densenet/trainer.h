@@ -17,6 +17,10 @@
 //   evaluation  every --eval-every epochs and after the last, on the images
 //               held out or, without, on the test images
 //   best        the lowest error of those evaluations
+//   end         after the last epoch; earlier with --patience (evaluations
+//               without a lower error), --max-time and TrainHooks::should_stop
+//               (a checkpoint is saved, the run can go on). With
+//               --initial-epoch it begins as if epochs had been done
 //
 // Memory    everything from one HostMemory whose peak equals the plan
 // Errors    FailedPrecondition  the folder holds a run of another
@@ -61,8 +65,11 @@ struct TrainResult {
   int64_t planned_peak_bytes = 0;
   int64_t measured_peak_bytes = 0;
   std::string checkpoint;  // the newest
+  // The lowest of all evaluations, and its step; -1: there was none. Of
+  // validation images where some are held out, else of the test images.
   double best_error = 0;
-  bool stopped = false;  // by should_stop
+  int64_t best_step = -1;
+  bool stopped = false;  // by should_stop or --max-time
 };
 
 // `config.device` is "cpu".

@@ -120,7 +120,7 @@ Status TrainingRun::CountSteps() {
 
 bool TrainingRun::finished() const {
   return progress_.epoch == config_.epochs ||
-         (all_steps_done() && progress_.batch == 0);
+         ((all_steps_done() || ended_early()) && progress_.batch == 0);
 }
 
 BatchLoader::Options TrainingRun::LoaderOptions(const BatchSource& source,
@@ -176,6 +176,8 @@ Status TrainingRun::Plan() {
 }
 
 Status TrainingRun::Allocate() {
+  progress_.epoch = config_.initial_epoch;
+  progress_.global_step = config_.initial_epoch * steps_per_epoch_;
   // What reading the files took for a moment is no part of a step.
   memory_.ResetPeak();
   ASSIGN_OR_RETURN(Arena arena, Arena::Create(memory_, plan_.arena_bytes()));
@@ -286,9 +288,14 @@ bool TrainingRun::FinishEpoch(std::optional<double> error_percent) {
     progress_.skipped = 0;
     progress_.seconds = 0;
   }
-  if (!error_percent || !(*error_percent < progress_.best_error)) return false;
+  if (!error_percent) return false;
+  if (!(*error_percent < progress_.best_error)) {
+    ++progress_.stale_evaluations;
+    return false;
+  }
   progress_.best_error = *error_percent;
   progress_.best_step = progress_.global_step;
+  progress_.stale_evaluations = 0;
   return true;
 }
 

@@ -51,8 +51,14 @@ class TrainingRun {
   int64_t steps_per_epoch() const { return steps_per_epoch_; }
   // Of the run: those of all epochs, or fewer with --max-steps.
   int64_t total_steps() const { return total_steps_; }
-  // All steps are done and, where the last epoch is whole, it is finished.
+  // All steps are done and, where the last epoch is whole, it is finished; or
+  // it ended early.
   bool finished() const;
+  // --patience is over.
+  bool ended_early() const {
+    return config_.patience > 0 &&
+           progress_.stale_evaluations >= config_.patience;
+  }
   int64_t measured_peak_bytes() const { return memory_.stats().peak_bytes; }
   int threads() const { return context_->threads().threads(); }
 
@@ -79,6 +85,11 @@ class TrainingRun {
     return schedule_->AtStep(step, total_steps_);
   }
   Score train_score() const;
+  // Whether an evaluation with this error is the last one of --patience.
+  bool EndsEarly(double error_percent) const {
+    return config_.patience > 0 && !(error_percent < progress_.best_error) &&
+           progress_.stale_evaluations + 1 >= config_.patience;
+  }
   // Moves on to the next epoch, unless this one was cut short, noting
   // `error_percent` of the evaluation, if there was one. True when that is the
   // best so far.

@@ -39,7 +39,7 @@ std::optional<std::string> ConfigFile(const Options& options) {
                                               : std::nullopt;
 }
 
-Json ToJson(const TrainResult& result) {
+Json ToJson(const RunConfig& config, const TrainResult& result) {
   Json json;
   json["steps"] = result.steps;
   json["epochs"] = result.epochs;
@@ -48,6 +48,10 @@ Json ToJson(const TrainResult& result) {
   if (result.test && result.test->top5_error_percent) {
     json["top5_error_percent"] = *result.test->top5_error_percent;
   }
+  json["best_error_percent"] =
+      result.best_step < 0 ? Json(nullptr) : Json(result.best_error);
+  json["best_step"] = result.best_step;
+  json["best_on"] = config.validation > 0 ? "validation" : "test";
   json["images_per_second"] = result.images_per_second;
   json["planned_peak_bytes"] = result.planned_peak_bytes;
   json["measured_peak_bytes"] = result.measured_peak_bytes;
@@ -73,6 +77,11 @@ void PrintResult(const RunConfig& config, const TrainResult& result,
       "images/s; {}",
       ErrorText(*result.test), result.test->loss, result.epochs, result.steps,
       result.images_per_second, result.checkpoint));
+  if (result.best_step >= 0) {
+    console.Line(fmt::format("best    {} error {:.2f}% at step {}; in {}/best",
+                             config.validation > 0 ? "validation" : "test",
+                             result.best_error, result.best_step, config.out));
+  }
 }
 
 // --fetch: what is missing of the data set.
@@ -128,7 +137,7 @@ int Run(const Options& options, const Environment& env) {
   console.ClearBar();
   if (!result.ok()) return Report(env, kName, result.status(), kExitFailed);
   PrintResult(*config, *result, console);
-  status = WriteJsonOption(options.json, ToJson(*result));
+  status = WriteJsonOption(options.json, ToJson(*config, *result));
   return status.ok() ? kExitDone : Report(env, kName, status, kExitFailed);
 }
 

@@ -21,10 +21,11 @@ auto Fields(RunOptions& o) {
       o.dropout, o.stem, o.stem_channels, o.dataset, o.data, o.image_key,
       o.label_key, o.label_offset, o.image_size, o.augment, o.normalize,
       o.validation, o.last_batch, o.on_bad_data, o.max_bad, o.prefetch,
-      o.workers, o.batch, o.epochs, o.steps_per_epoch, o.max_steps, o.optimizer,
-      o.learning_rate, o.schedule, o.milestones, o.weight_decay, o.momentum,
-      o.label_smoothing, o.class_weights, o.seed, o.strategy, o.memory_budget,
-      o.device, o.threads, o.out, o.eval_every, o.keep, o.checkpoint_every,
+      o.workers, o.batch, o.epochs, o.steps_per_epoch, o.max_steps,
+      o.initial_epoch, o.patience, o.max_time, o.optimizer, o.learning_rate,
+      o.schedule, o.milestones, o.weight_decay, o.momentum, o.label_smoothing,
+      o.class_weights, o.seed, o.strategy, o.memory_budget, o.device, o.threads,
+      o.out, o.eval_every, o.keep, o.keep_every, o.checkpoint_every,
       o.checkpoint_minutes);
 }
 
@@ -52,6 +53,19 @@ void AddOptimizationOptions(CLI::App& command, RunOptions& o) {
       ->group(kGroup);
   AddOption(command, "--max-steps", o.max_steps,
             "end after N steps if --epochs are not over by then", "N")
+      ->group(kGroup);
+  AddOption(command, "--initial-epoch", o.initial_epoch,
+            "epochs that count as done at the start: schedule and numbering "
+            "begin behind them (0)",
+            "N")
+      ->group(kGroup);
+  AddOption(command, "--patience", o.patience,
+            "end after N evaluations in a row without a lower error (0: do "
+            "not)",
+            "N")
+      ->group(kGroup);
+  AddOption(command, "--max-time", o.max_time,
+            "save and stop after this time; the same command goes on", "3h")
       ->group(kGroup);
   AddOption(command, "--batch", o.batch,
             "images of a step (64); auto: the largest that fits "
@@ -123,6 +137,9 @@ void AddFolderOptions(CLI::App& command, RunOptions& o) {
       ->group(kGroup);
   AddOption(command, "--keep", o.keep, "checkpoints to keep, best aside (3)",
             "N")
+      ->group(kGroup);
+  AddOption(command, "--keep-every", o.keep_every,
+            "also keep the checkpoint of every N-th epoch (0: none)", "N")
       ->group(kGroup);
   AddOption(command, "--checkpoint-every", o.checkpoint_every,
             "steps between checkpoints, besides those after each epoch (0: "

@@ -1,5 +1,6 @@
 #include "densenet/run_config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,6 +87,52 @@ TEST(RunConfig, PresetBringsItsRecipeAndOptionsWin) {
   EXPECT_EQ(c->model.stem_channels, 48);
 }
 
+TEST(RunConfig, SvhnIsTrainedAsInThePaper) {
+  RunOptions o;
+  o.preset = "densenet-bc-100-12";
+  o.dataset = "svhn";
+  StatusOr<RunConfig> c = ResolveRunConfig(o);
+  ASSERT_OK(c);
+  EXPECT_EQ(c->epochs, 40);
+  EXPECT_EQ(c->validation, 6000);
+  EXPECT_EQ(c->normalize, "0/1");
+  EXPECT_EQ(c->model.dropout, 0.2);
+  EXPECT_FALSE(ToJson(*c).contains("normalize"));
+  o.normalize = "dataset";
+  EXPECT_EQ(ToJson(*ResolveRunConfig(o))["normalize"], "dataset");
+  o.growth = 13;  // no network of the paper
+  o.normalize = std::nullopt;
+  c = ResolveRunConfig(o);
+  ASSERT_OK(c);
+  EXPECT_EQ(c->validation, 0);
+  EXPECT_EQ(c->normalize, "dataset");
+}
+
+TEST(RunConfig, PhotographsOfAThousandClassesAreImageNet) {
+  TempDir dir;
+  for (int i = 0; i < 1000; ++i) {
+    std::filesystem::create_directories(
+        dir.File(fmt::format("train/class{:03}", i)));
+    dir.Write(fmt::format("train/class{:03}/a.jpg", i), "");
+  }
+  RunOptions o;
+  o.preset = "densenet-121";
+  o.dataset = "folder";
+  o.data = dir.path();
+  StatusOr<RunConfig> c = ResolveRunConfig(o);
+  ASSERT_OK(c);
+  EXPECT_EQ(c->epochs, 90);
+  EXPECT_EQ(c->batch, 256);
+  EXPECT_EQ(c->normalize, "imagenet");
+  EXPECT_EQ(c->augment, AugmentKind::kImageNet);
+  EXPECT_EQ(c->model.dropout, 0);
+  std::filesystem::remove_all(dir.File("train/class000"));
+  c = ResolveRunConfig(o);
+  ASSERT_OK(c);
+  EXPECT_EQ(c->epochs, 40);
+  EXPECT_EQ(c->batch, 64);
+}
+
 TEST(RunConfig, ErrorsSayWhatIsPossible) {
   auto fails = [](auto change, const std::vector<std::string>& parts,
                   StatusCode code = StatusCode::kInvalidArgument) {
@@ -119,6 +166,12 @@ TEST(RunConfig, ErrorsSayWhatIsPossible) {
   fails([](RunOptions& o) { o.device = "gpu"; }, {"gpu", "cpu"});
   fails([](RunOptions& o) { o.memory_budget = "8 apples"; }, {"8GiB"});
   fails([](RunOptions& o) { o.keep = 0; }, {"--keep 0"});
+  fails([](RunOptions& o) { o.patience = -1; }, {"--patience -1"});
+  fails([](RunOptions& o) { o.keep_every = -1; }, {"--keep-every -1"});
+  for (const char* time : {"3", "soon", "-1h", "0s", "inf"}) {
+    fails([&](RunOptions& o) { o.max_time = time; },
+          {fmt::format("--max-time {}: expected", time), "1h30m"});
+  }
   fails([](RunOptions& o) { o.threads = -1; }, {"--threads -1"});
   fails([](RunOptions& o) { o.threads = 1 << 20; }, {"0 to 1024"});
   fails(

@@ -129,9 +129,11 @@ TEST_F(AppTest, TrainsEvaluatesAndPredicts) {
   const Json trained = ReadJson("t.json");
   EXPECT_THAT(Keys(trained),
               ::testing::ElementsAre("steps", "epochs", "error_percent",
-                                     "top5_error_percent", "images_per_second",
-                                     "planned_peak_bytes",
+                                     "top5_error_percent", "best_error_percent",
+                                     "best_step", "best_on",
+                                     "images_per_second", "planned_peak_bytes",
                                      "measured_peak_bytes", "checkpoint"));
+  EXPECT_EQ(trained["best_on"], "test");
   EXPECT_EQ(trained["steps"], 4);
   EXPECT_EQ(trained["planned_peak_bytes"], trained["measured_peak_bytes"]);
   EXPECT_THAT(out_.str(), HasSubstr("done    test error"));
