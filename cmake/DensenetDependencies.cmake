@@ -1,6 +1,7 @@
 # Every third-party package, found once. scripts/install-deps installs them.
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
+find_package(Boost REQUIRED)
 find_package(glog REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)

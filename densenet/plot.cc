@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ constexpr std::array<std::string_view, 7> kColors = {
     "#D55E00", "#E69F00", "#56B4E9", "#0072B2",
     "#009E73", "#CC79A7", "#000000"};
 constexpr std::array<int, 7> kPoints = {7, 5, 9, 11, 13, 6, 4};
+// Point shapes of a line; of longer ones some are left out.
+constexpr size_t kMostPoints = 30;
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
@@ -31,6 +34,19 @@ std::string Quoted(std::string_view text) {
     quoted += c;
   }
   return quoted + "'";
+}
+
+// Its points, a line each: x, y and, with a band, low and high.
+std::string DataBlock(size_t number, const PlotSeries& series) {
+  std::string block = fmt::format("$series{} << EOD\n", number);
+  for (size_t j = 0; j < series.x.size(); ++j) {
+    block += fmt::format("{} {}", series.x[j], series.y[j]);
+    if (!series.low.empty()) {
+      block += fmt::format(" {} {}", series.low[j], series.high[j]);
+    }
+    block += '\n';
+  }
+  return block + "EOD\n";
 }
 
 // "svg" or "pngcairo", by the name of the file.
@@ -74,28 +90,35 @@ std::string GnuplotScript(const Plot& plot, const std::string& terminal,
       terminal, svg ? "800,520" : "1600,1040", svg ? 14 : 26, Quoted(path));
   script += fmt::format(
       "set title {} noenhanced\nset xlabel {}\nset ylabel {}\n"
-      "set key left top reverse Left noenhanced\nset border 3\n"
+      "set key {} top reverse Left noenhanced\nset border 3\n"
       "set tics nomirror\nset grid ytics lc rgb '#dddddd' lw 1\n",
-      Quoted(plot.title), Quoted(plot.x_label), Quoted(plot.y_label));
+      Quoted(plot.title), Quoted(plot.x_label), Quoted(plot.y_label),
+      plot.falling ? "right" : "left");
   script += plot.log_y ? "set logscale y\n" : "set yrange [0:*]\n";
   script += "set offsets graph 0.02, graph 0.02, 0, 0\n";
   for (size_t i = 0; i < plot.series.size(); ++i) {
-    const PlotSeries& series = plot.series[i];
-    script += fmt::format("$series{} << EOD\n", i);
-    for (size_t j = 0; j < series.x.size(); ++j) {
-      script += fmt::format("{} {}\n", series.x[j], series.y[j]);
-    }
-    script += "EOD\n";
+    script += DataBlock(i, plot.series[i]);
   }
-  script += "plot ";
+  std::vector<std::string> drawn;
+  // Bands first, so that every line lies above them.
   for (size_t i = 0; i < plot.series.size(); ++i) {
-    script += fmt::format(
-        "{}$series{} using 1:2 with linespoints lw {} pt {} ps {} lc rgb '{}' "
-        "title {}",
-        i == 0 ? "" : ", ", i, svg ? 2 : 4, kPoints[i % kPoints.size()],
-        svg ? 0.8 : 1.6, kColors[i % kColors.size()],
-        Quoted(plot.series[i].label));
+    if (plot.series[i].low.empty()) continue;
+    const size_t style = plot.series[i].style.value_or(i);
+    drawn.push_back(fmt::format(
+        "$series{} using 1:3:4 with filledcurves fs transparent solid 0.2 "
+        "noborder lc rgb '{}' notitle",
+        i, kColors[style % kColors.size()]));
   }
+  for (size_t i = 0; i < plot.series.size(); ++i) {
+    const size_t style = plot.series[i].style.value_or(i);
+    drawn.push_back(fmt::format(
+        "$series{} using 1:2 with linespoints lw {} pt {} ps {} pi {} lc rgb "
+        "'{}' title {}",
+        i, svg ? 2 : 4, kPoints[style % kPoints.size()], svg ? 0.8 : 1.6,
+        1 + plot.series[i].x.size() / kMostPoints,
+        kColors[style % kColors.size()], Quoted(plot.series[i].label)));
+  }
+  script += fmt::format("plot {}", fmt::join(drawn, ", "));
   return script + "\n";
 }
 

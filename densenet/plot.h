@@ -11,6 +11,8 @@
 #ifndef DENSENET_DENSENET_PLOT_H_
 #define DENSENET_DENSENET_PLOT_H_
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,11 @@ struct PlotSeries {
   std::string label;
   std::vector<double> x;
   std::vector<double> y;
+  // A band around the line, of the same length; both empty: none.
+  std::vector<double> low = {};
+  std::vector<double> high = {};
+  // Colour and point shape; by default the series' place.
+  std::optional<size_t> style = std::nullopt;
 };
 
 struct Plot {
@@ -29,6 +36,7 @@ struct Plot {
   std::string x_label;
   std::string y_label;
   bool log_y = false;
+  bool falling = false;  // the curves do: the legend stands on the right
   std::vector<PlotSeries> series;
 };
 

@@ -28,6 +28,7 @@
 //           ResourceExhausted   the plan exceeds the memory budget
 //           DataLoss            data or all checkpoints are damaged
 //           Internal            the loss is no finite number any more
+//                               (IsDivergence, densenet/divergence.h)
 //           others              of data, files, network
 // Threads   one thread of control
 

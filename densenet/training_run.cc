@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "densenet/class_weights.h"
+#include "densenet/divergence.h"
 
 namespace densenet {
 namespace {
@@ -259,7 +260,7 @@ Status TrainingRun::NonFiniteLoss(const Batch& batch, double loss) {
                    train_network_->FindNonFinite(
                        batch.images, Labels(batch), config_.seed,
                        static_cast<uint32_t>(progress_.global_step)));
-  return Internal(fmt::format(
+  return Diverged(fmt::format(
       "step {} (epoch {}): the loss is {}; {}. The last checkpoint is from "
       "before. A lower --lr in a new run folder may help",
       progress_.global_step + 1, progress_.epoch + 1, loss,
@@ -320,7 +321,7 @@ Status TrainingRun::CheckFinite() const {
   if (AllFinite(store_->values()) && AllFinite(store_->statistics_values())) {
     return OkStatus();
   }
-  return Internal(fmt::format(
+  return Diverged(fmt::format(
       "step {} (epoch {}): parameters or running statistics are no finite "
       "numbers any more; the last checkpoint is from before. A lower --lr in "
       "a new run folder may help",

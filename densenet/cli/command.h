@@ -43,6 +43,8 @@ void AddTrainCommand(CLI::App& app, const Environment& env, Command* selected);
 void AddEvalCommand(CLI::App& app, const Environment& env, Command* selected);
 void AddPredictCommand(CLI::App& app, const Environment& env,
                        Command* selected);
+void AddCompareCommand(CLI::App& app, const Environment& env,
+                       Command* selected);
 void AddPresetsCommand(CLI::App& app, const Environment& env,
                        Command* selected);
 void AddDevicesCommand(CLI::App& app, const Environment& env,

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Plot SmallPlot() {
   Plot plot;
@@ -30,6 +31,17 @@ TEST(PlotTest, TheScriptHoldsTitlesAndPoints) {
   EXPECT_THAT(script, HasSubstr("'It''s memory'"));
   EXPECT_THAT(script, HasSubstr("3 9\n"));
   EXPECT_THAT(script, HasSubstr("title 'fused'"));
+}
+
+TEST(PlotTest, ABandLiesBelowTheLines) {
+  Plot plot = SmallPlot();
+  plot.series[0].low = {0.5, 3, 8};
+  plot.series[0].high = {1.5, 5, 10};
+  const std::string script = GnuplotScript(plot, "svg", "a.svg");
+  EXPECT_THAT(script, HasSubstr("3 9 8 10\n"));
+  EXPECT_THAT(script, HasSubstr("$series0 using 1:3:4 with filledcurves"));
+  EXPECT_THAT(script, Not(HasSubstr("$series1 using 1:3:4")));
+  EXPECT_LT(script.find("filledcurves"), script.find("linespoints"));
 }
 
 TEST(PlotTest, OtherNamesAreAnError) {

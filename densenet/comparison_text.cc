@@ -1,0 +1,126 @@
+// The report of a comparison for people.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "absl/time/time.h"
+#include "core/cpu/cpu_info.h"
+#include "densenet/comparison_report.h"
+#include "densenet/progress_meter.h"
+
+namespace densenet {
+namespace {
+
+// "8.91 +- 0.11"
+std::string SummaryText(const std::optional<SampleSummary>& summary) {
+  if (!summary) return "diverged";
+  if (!summary->deviation) return fmt::format("{:.2f}", summary->mean);
+  return fmt::format("{:.2f} +- {:.2f}", summary->mean, *summary->deviation);
+}
+
+std::string SeedsText(const std::vector<uint64_t>& seeds) {
+  if (seeds.size() == 1) return fmt::format("seed {}", seeds.front());
+  return fmt::format("seeds {} to {}", seeds.front(), seeds.back());
+}
+
+std::string Header(const Comparison& comparison) {
+  const RunConfig& c = comparison.recipe;
+  std::string text = fmt::format(
+      "\nmodel    {}: {} parameters, dropout {}\n", ModelName(c.model),
+      ParameterCount(c.model), c.model.dropout);
+  text += fmt::format(
+      "data     {}: trained on all {} training images{};\n"
+      "         errors are of all {} test images\n",
+      c.dataset, comparison.train_images,
+      c.augment == AugmentKind::kNone
+          ? ""
+          : fmt::format(", augmented ({})", Name(c.augment)),
+      comparison.test_images);
+  for (const std::string& note : comparison.notes) {
+    text += "note     " + note + "\n";
+  }
+  text += fmt::format("recipe   {} epochs of batches of {}, schedule {}{}\n",
+                      c.epochs, c.batch, c.schedule.name,
+                      c.schedule.name == "step"
+                          ? fmt::format(" (a tenth at {})",
+                                        fmt::join(c.schedule.milestones, ", "))
+                          : "");
+  text += fmt::format(
+      "         weight decay {} * w, added to the gradient of every parameter "
+      "alike for all;\n         momentum {} where there is one\n",
+      c.optimizer.weight_decay, c.optimizer.momentum);
+  text += fmt::format(
+      "runs     {}; with a seed, all begin with the same parameters and see "
+      "the same\n         images in the same order\n",
+      SeedsText(comparison.seeds));
+  return text;
+}
+
+std::string Machine(const std::vector<ComparisonRow>& rows, int threads) {
+  double seconds = 0;
+  for (const ComparisonRow& row : rows) seconds += row.training_seconds;
+  const CpuInfo cpu = GetCpuInfo();
+  return fmt::format("machine  {}, {} threads; {} of training steps in all\n",
+                     cpu.model, threads == 0 ? cpu.usable_cpus : threads,
+                     DurationText(absl::Seconds(seconds)));
+}
+
+std::string Rows(const std::vector<ComparisonRow>& rows, size_t seeds) {
+  std::string text = fmt::format("\n{:<12} {:>10} {:>18} {:>18} {:>9}\n",
+                                 "optimizer", "rate", "final error, %",
+                                 "best error, %", "diverged");
+  for (const ComparisonRow& row : rows) {
+    text += fmt::format("{:<12} {:>10} {:>18} {:>18} {:>9}\n", row.optimizer,
+                        row.learning_rate, SummaryText(row.final_error),
+                        SummaryText(row.best_error),
+                        fmt::format("{}/{}", row.diverged.size(), seeds));
+  }
+  text += fmt::format(
+      "final: test error after the last epoch{}.\n"
+      "best: the lowest test error of all epochs, chosen by looking at the test "
+      "images: not\nfor comparison with published errors.\n",
+      seeds > 1 ? ", mean +- sample deviation over the seeds" : "");
+  return text;
+}
+
+std::string Pairs(const std::vector<ComparisonPair>& pairs) {
+  std::string text;
+  if (pairs.empty()) return text;
+  const bool tested =
+      std::any_of(pairs.begin(), pairs.end(),
+                  [](const ComparisonPair& pair) { return pair.test; });
+  if (tested) {
+    text += fmt::format("\n{:<24} {:>16} {:>18} {:>8} {:>3} {:>9} {:>9}\n",
+                        "final error, points", "difference",
+                        "95 % interval", "t", "df", "p", "Holm");
+    for (const ComparisonPair& pair : pairs) {
+      if (!pair.test) continue;
+      text += fmt::format(
+          "{:<24} {:>16} {:>18} {:>8.2f} {:>3} {:>9.5f} {:>9.5f}\n",
+          fmt::format("{} - {}", pair.first, pair.second),
+          SummaryText(pair.difference),
+          fmt::format("{:.2f} to {:.2f}", pair.test->low, pair.test->high),
+          pair.test->t, pair.test->degrees_of_freedom, pair.test->p,
+          *pair.adjusted_p);
+    }
+    text +=
+        "paired t tests of the differences by seed, two-sided; Holm: p "
+        "corrected for the number\nof pairs.\n";
+  }
+  text += "\n";
+  for (const ComparisonPair& pair : pairs) text += pair.verdict + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string ComparisonText(const Comparison& comparison) {
+  const std::vector<ComparisonRow> rows = SummarizeRuns(comparison);
+  return Header(comparison) + Machine(rows, comparison.recipe.threads) +
+         Rows(rows, comparison.seeds.size()) +
+         Pairs(ComparePairs(comparison));
+}
+
+}  // namespace densenet
