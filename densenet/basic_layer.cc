@@ -50,20 +50,24 @@ void BasicLayer::AddForward(StepBuilder& builder) {
                             MomentsBytes(shape.k));
     buffers.push_back(moments);
   }
-  builder.Add(name_ + ".conv1", "forward 3x3 convolution", buffers,
-              [this, y, scratch, moments, &builder](const Step& step) {
-                Conv3x3Forward conv;
-                conv.shape = ShapeOf(step.images);
-                conv.x = norm_.ForwardRows(step);
-                conv.w = w_.value();
-                conv.y = y.At(step);
-                conv.ldy = y.ld;
-                conv.dropout = builder.DropoutOf(step, stream_);
-                if (moments.valid()) conv.moments = step.Data<double>(moments);
-                conv.scratch = step.Data<float>(scratch);
-                Run(builder.ctx(), conv);
-                return OkStatus();
-              });
+  builder.Add(
+      name_ + ".conv1", "forward 3x3 convolution", buffers,
+      [this, y, scratch, moments, &builder](const Step& step) {
+        Conv3x3Forward conv;
+        conv.shape = ShapeOf(step.images);
+        conv.shape.chunks = step.share.chunks;
+        conv.x = norm_.ForwardRows(step);
+        conv.w = w_.value();
+        conv.y = y.At(step);
+        conv.ldy = y.ld;
+        conv.dropout = builder.DropoutOf(step, stream_, features_.pixels());
+        if (moments.valid()) {
+          conv.moments = builder.OwnPartials(step, moments, conv.shape.k);
+        }
+        conv.scratch = step.Data<float>(scratch);
+        Run(builder.ctx(), conv);
+        return OkStatus();
+      });
   builder.SetOutputOfLast(y, features_.pixels(), shape.k);
   features_.AddStatisticsTask(builder, output_, moments);
 }
@@ -85,10 +89,12 @@ void BasicLayer::AddBackward(StepBuilder& builder) {
       [this, correction, scratch, partials, &builder](const Step& step) {
         Conv3x3Backward conv;
         conv.shape = ShapeOf(step.images);
+        conv.shape.chunks = step.share.chunks;
         conv.x = norm_.BackwardRows(step);
         conv.w = w_.value();
         conv.output = features_.OutputGradientOf(step, output_, correction);
-        conv.output.dropout = builder.DropoutOf(step, stream_);
+        conv.output.dropout =
+            builder.DropoutOf(step, stream_, features_.pixels());
         conv.sink = norm_.Sink(step);
         conv.dw_partials = step.Data<float>(partials);
         conv.dw = w_.gradient();

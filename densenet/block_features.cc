@@ -59,16 +59,18 @@ void BlockFeatures::AddStatisticsTask(StepBuilder& builder, int64_t piece,
   const int64_t begin = piece_begin(piece);
   const int64_t channels = piece_channels(piece);
   const double epsilon = builder.config().batch_norm_epsilon;
-  builder.Add(fmt::format("{}.piece{}.statistics", name_, piece),
-              "forward statistics", {moments, mean_, inv_std_, variance_},
-              [this, begin, channels, epsilon, moments](const Step& step) {
-                MergeMoments(step.Data<double>(moments), step.images, pixels(),
-                             channels, epsilon,
-                             {step.Data<float>(mean_) + begin,
-                              step.Data<float>(inv_std_) + begin,
-                              step.Data<float>(variance_) + begin});
-                return OkStatus();
-              });
+  builder.Add(
+      fmt::format("{}.piece{}.statistics", name_, piece), "forward statistics",
+      {moments, mean_, inv_std_, variance_},
+      [=, this, &builder](const Step& step) {
+        RETURN_IF_ERROR(builder.ExchangePartials(step, moments, channels));
+        MergeMoments(step.Data<double>(moments), builder.StatisticsImages(step),
+                     pixels(), channels, epsilon,
+                     {step.Data<float>(mean_) + begin,
+                      step.Data<float>(inv_std_) + begin,
+                      step.Data<float>(variance_) + begin});
+        return OkStatus();
+      });
 }
 
 void BlockFeatures::AddGatherStatisticsTasks(StepBuilder& builder,
@@ -83,9 +85,10 @@ void BlockFeatures::AddGatherStatisticsTasks(StepBuilder& builder,
       builder.Scratch(name, builder.threads() * MomentsScratchFloats(channels));
   const Context& ctx = builder.ctx();
   builder.Add(name, "forward statistics", {x.buffer, moments, scratch},
-              [=, this, &ctx](const Step& step) {
-                GatherMoments(ctx, step.images, pixels(), channels, x.At(step),
-                              x.ld, step.Data<double>(moments),
+              [=, this, &ctx, &builder](const Step& step) {
+                GatherMoments(ctx, ImageChunks(step.images, step.share.chunks),
+                              pixels(), channels, x.At(step), x.ld,
+                              builder.OwnPartials(step, moments, channels),
                               step.Data<float>(scratch));
                 return OkStatus();
               });
@@ -103,15 +106,16 @@ BufferId BlockFeatures::AddCorrectionTask(StepBuilder& builder,
   const std::string name = fmt::format("{}.piece{}.correction", name_, piece);
   const BufferId correction = builder.Scratch(name, 3 * channels);
   builder.Add(name, "backward correction", {inv_std_, p_, q_, correction},
-              [=, this](const Step& step) {
+              [=, this, &builder](const Step& step) {
                 float* k1 = step.Data<float>(correction);
+                const int64_t images = builder.StatisticsImages(step).items();
                 float* k2 = k1 + channels;
                 float* ones = k2 + channels;
                 CorrectionCoefficients(
                     channels, step.Data<float>(inv_std_) + begin,
                     step.Data<double>(p_) + begin,
                     step.Data<double>(q_) + begin,
-                    static_cast<double>(step.images * pixels()), k1, k2);
+                    static_cast<double>(images * pixels()), k1, k2);
                 std::fill(ones, ones + channels, 1.0f);
                 return OkStatus();
               });

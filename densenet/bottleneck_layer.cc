@@ -122,6 +122,7 @@ void BottleneckLayer::AddConv1Task(StepBuilder& builder, bool forward,
       [this, forward, b, moments, scratch, &builder](const Step& step) {
         Conv1x1Forward conv;
         conv.images = step.images;
+        conv.chunks = step.share.chunks;
         conv.pixels = features_.pixels();
         conv.c = norm1_.channels();
         conv.k = bottleneck_;
@@ -129,8 +130,10 @@ void BottleneckLayer::AddConv1Task(StepBuilder& builder, bool forward,
         conv.w = w1_.value();
         conv.y = step.Data<float>(b);
         conv.ldy = bottleneck_;
-        conv.dropout = builder.DropoutOf(step, stream1_);
-        if (moments.valid()) conv.moments = step.Data<double>(moments);
+        conv.dropout = builder.DropoutOf(step, stream1_, conv.pixels);
+        if (moments.valid()) {
+          conv.moments = builder.OwnPartials(step, moments, bottleneck_);
+        }
         conv.scratch = step.Data<float>(scratch);
         Run(builder.ctx(), conv);
         return OkStatus();
@@ -151,20 +154,24 @@ void BottleneckLayer::AddConv2Task(StepBuilder& builder, BufferId b,
                             MomentsBytes(shape.k));
     buffers.push_back(moments);
   }
-  builder.Add(name_ + ".conv2", "forward 3x3 convolution", buffers,
-              [this, b, z, y, scratch, moments, &builder](const Step& step) {
-                Conv3x3Forward conv;
-                conv.shape = Conv2Shape(step.images);
-                conv.x = Conv2Rows(step, b, z);
-                conv.w = w2_.value();
-                conv.y = y.At(step);
-                conv.ldy = y.ld;
-                conv.dropout = builder.DropoutOf(step, stream2_);
-                if (moments.valid()) conv.moments = step.Data<double>(moments);
-                conv.scratch = step.Data<float>(scratch);
-                Run(builder.ctx(), conv);
-                return OkStatus();
-              });
+  builder.Add(
+      name_ + ".conv2", "forward 3x3 convolution", buffers,
+      [this, b, z, y, scratch, moments, &builder](const Step& step) {
+        Conv3x3Forward conv;
+        conv.shape = Conv2Shape(step.images);
+        conv.shape.chunks = step.share.chunks;
+        conv.x = Conv2Rows(step, b, z);
+        conv.w = w2_.value();
+        conv.y = y.At(step);
+        conv.ldy = y.ld;
+        conv.dropout = builder.DropoutOf(step, stream2_, features_.pixels());
+        if (moments.valid()) {
+          conv.moments = builder.OwnPartials(step, moments, conv.shape.k);
+        }
+        conv.scratch = step.Data<float>(scratch);
+        Run(builder.ctx(), conv);
+        return OkStatus();
+      });
   builder.SetOutputOfLast(y, features_.pixels(), shape.k);
   features_.AddStatisticsTask(builder, output_, moments);
 }
@@ -188,11 +195,13 @@ void BottleneckLayer::AddConv2BackwardTask(StepBuilder& builder, BufferId b,
                &builder](const Step& step) {
                 Conv3x3Backward conv;
                 conv.shape = Conv2Shape(step.images);
+                conv.shape.chunks = step.share.chunks;
                 conv.x = Conv2Rows(step, b, z);
                 conv.w = w2_.value();
                 conv.output =
                     features_.OutputGradientOf(step, output_, correction);
-                conv.output.dropout = builder.DropoutOf(step, stream2_);
+                conv.output.dropout =
+                    builder.DropoutOf(step, stream2_, features_.pixels());
                 conv.sink = norm2_.Sink(step, b, dy2);
                 conv.dw_partials = step.Data<float>(partials);
                 conv.dw = w2_.gradient();
@@ -218,6 +227,7 @@ void BottleneckLayer::AddConv1BackwardTask(StepBuilder& builder, BufferId b,
       [this, b, dy2, scratch, partials, &builder](const Step& step) {
         Conv1x1Backward conv;
         conv.images = step.images;
+        conv.chunks = step.share.chunks;
         conv.pixels = features_.pixels();
         conv.c = norm1_.channels();
         conv.k = bottleneck_;
@@ -231,7 +241,7 @@ void BottleneckLayer::AddConv1BackwardTask(StepBuilder& builder, BufferId b,
         conv.output.scale = norm2_.scale(step);
         conv.output.k1 = norm2_.k1(step);
         conv.output.k2 = norm2_.k2(step);
-        conv.output.dropout = builder.DropoutOf(step, stream1_);
+        conv.output.dropout = builder.DropoutOf(step, stream1_, conv.pixels);
         conv.sink = norm1_.Sink(step);
         conv.dw_partials = step.Data<float>(partials);
         conv.dw = w1_.gradient();

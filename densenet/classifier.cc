@@ -83,6 +83,7 @@ void Classifier::AddPoolTask(StepBuilder& builder) {
               [this, scratch, &ctx](const Step& step) {
                 GlobalPoolForward pool;
                 pool.images = step.images;
+                pool.chunks = step.share.chunks;
                 pool.pixels = features_.pixels();
                 pool.c = norm_.channels();
                 pool.x = norm_.ForwardRows(step);
@@ -156,22 +157,22 @@ Status Classifier::AddBackward(StepBuilder& builder) {
   const bool weighted = !class_weights_.empty();
   const BufferId share = builder.Floats("classifier.share",
                                         BufferKind::kScratch, weighted ? n : 1);
-  builder.Add("classifier.loss.backward", "backward head",
-              {logits_, d_logits, share},
-              [this, d_logits, share, weighted, &ctx](const Step& step) {
-                // Each example's part of the mean.
-                float* weight = step.Data<float>(share);
-                const float part = 1.0f / static_cast<float>(step.images);
-                *weight = part;
-                for (int64_t i = 0; weighted && i < step.images; ++i) {
-                  weight[i] = part * ExampleWeight(step.labels[i]);
-                }
-                return SparseSoftmaxCrossEntropyBackward(
-                    ctx, Rows(step, logits_, classes_), Labels(step),
-                    TensorView(weight, DType::kFloat32, {step.images},
-                               {weighted ? 1 : 0}),
-                    Rows(step, d_logits, classes_), loss_params_);
-              });
+  builder.Add(
+      "classifier.loss.backward", "backward head", {logits_, d_logits, share},
+      [this, d_logits, share, weighted, &ctx](const Step& step) {
+        // Each example's part of the mean.
+        float* weight = step.Data<float>(share);
+        const float part = 1.0f / static_cast<float>(step.share.batch_images);
+        *weight = part;
+        for (int64_t i = 0; weighted && i < step.images; ++i) {
+          weight[i] = part * ExampleWeight(step.labels[i]);
+        }
+        return SparseSoftmaxCrossEntropyBackward(
+            ctx, Rows(step, logits_, classes_), Labels(step),
+            TensorView(weight, DType::kFloat32, {step.images},
+                       {weighted ? 1 : 0}),
+            Rows(step, d_logits, classes_), loss_params_);
+      });
   RETURN_IF_ERROR(AddLinearBackwardTask(builder, d_logits, d_pooled));
   norm_.BeginBackward(builder);
   const BufferId scratch = builder.Scratch(
@@ -182,6 +183,7 @@ Status Classifier::AddBackward(StepBuilder& builder) {
               [this, d_pooled, scratch, &ctx](const Step& step) {
                 GlobalPoolBackward pool;
                 pool.images = step.images;
+                pool.chunks = step.share.chunks;
                 pool.pixels = features_.pixels();
                 pool.c = norm_.channels();
                 pool.d_pooled = step.Data<float>(d_pooled);

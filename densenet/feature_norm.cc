@@ -12,7 +12,8 @@ namespace densenet {
 FeatureNorm::FeatureNorm(StepBuilder& builder, const BlockFeatures& features,
                          int64_t pieces, const std::string& name,
                          bool last_reader)
-    : features_(features),
+    : builder_(builder),
+      features_(features),
       pieces_(pieces),
       channels_(features.prefix_channels(pieces)),
       name_(name),
@@ -182,7 +183,7 @@ BatchNormSink FeatureNorm::Sink(const Step& step) const {
   sink.scale = step.Data<float>(backward_.scale);
   sink.shift = step.Data<float>(backward_.shift);
   sink.mean = Mean(step);
-  sink.partials = step.Data<double>(partials_);
+  sink.partials = builder_.OwnPartials(step, partials_, channels_);
   if (traits_.defers_correction) {
     const RowsRef g = features_.PieceGradient(0);
     sink.g = g.At(step);
@@ -223,6 +224,8 @@ void FeatureNorm::AddGradientSumsTask(StepBuilder& builder) {
   builder.Add(
       name_ + ".gradient", "backward sums", buffers,
       [this, correct, epsilon](const Step& step) {
+        RETURN_IF_ERROR(builder_.ExchangePartials(step, partials_, channels_));
+        const FixedChunks images = builder_.StatisticsImages(step);
         float* inv_std =
             step.Data<float>(frozen_ ? frozen_inv_std_ : features_.inv_std());
         if (frozen_) {
@@ -231,9 +234,8 @@ void FeatureNorm::AddGradientSumsTask(StepBuilder& builder) {
         const float* gamma = norm_.gamma.value();
         float* d_gamma = norm_.gamma.gradient();
         float* d_beta = norm_.beta.gradient();
-        ReduceGradientSums(step.Data<double>(partials_),
-                           ImageChunks(step.images).count(), channels_, inv_std,
-                           d_gamma, d_beta);
+        ReduceGradientSums(step.Data<double>(partials_), images.count(),
+                           channels_, inv_std, d_gamma, d_beta);
         if (correct) {
           AddCorrection(channels_, gamma, d_gamma, d_beta, last_reader_,
                         step.Data<double>(features_.p()),
@@ -246,7 +248,7 @@ void FeatureNorm::AddGradientSumsTask(StepBuilder& builder) {
         } else {
           InputGradientCoefficients(
               channels_, gamma, inv_std, d_gamma, d_beta,
-              static_cast<double>(step.images * features_.pixels()), k1,
+              static_cast<double>(images.items() * features_.pixels()), k1,
               k1 + channels_);
         }
         return OkStatus();

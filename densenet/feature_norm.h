@@ -76,6 +76,7 @@ class FeatureNorm {
   NormalizedRows Rows(const Step& step, const Folded& folded, BufferId z) const;
   std::vector<BufferId> RowBuffers(const Folded& folded, BufferId z) const;
 
+  const StepBuilder& builder_;
   const BlockFeatures& features_;
   const int64_t pieces_;
   const int64_t channels_;

@@ -88,11 +88,12 @@ void ImageNetStem::AddNormTasks(StepBuilder& builder) {
         kNorm, builder.threads() * MomentsScratchFloats(channels_));
     builder.Add(std::string(kNorm) + ".moments", "forward statistics",
                 {y_, moments, scratch},
-                [this, moments, scratch, &ctx](const Step& step) {
-                  GatherMoments(ctx, step.images, pixels(), channels_,
-                                step.Data<float>(y_), channels_,
-                                step.Data<double>(moments),
-                                step.Data<float>(scratch));
+                [this, moments, scratch, &ctx, &builder](const Step& step) {
+                  GatherMoments(
+                      ctx, ImageChunks(step.images, step.share.chunks),
+                      pixels(), channels_, step.Data<float>(y_), channels_,
+                      builder.OwnPartials(step, moments, channels_),
+                      step.Data<float>(scratch));
                   return OkStatus();
                 });
   }
@@ -129,8 +130,8 @@ void ImageNetStem::AddNormBackwardTasks(StepBuilder& builder, BufferId dz) {
               {y_, dz, norm_.coefficients(), norm_.sums(), scratch},
               [this, dz, scratch, &ctx](const Step& step) {
                 const BatchNormSink sink = norm_.Sink(step, y_, dz);
-                SinkPass(ctx, norm_.shape(step.images), sink.dy, channels_,
-                         sink, step.Data<float>(scratch));
+                SinkPass(ctx, norm_.shape(step), sink.dy, channels_, sink,
+                         step.Data<float>(scratch));
                 return OkStatus();
               });
   norm_.AddGradientTask(builder);
@@ -138,7 +139,7 @@ void ImageNetStem::AddNormBackwardTasks(StepBuilder& builder, BufferId dz) {
               {y_, dz, norm_.coefficients(), norm_.k()},
               [this, dz, &ctx](const Step& step) {
                 InputGradientPass pass;
-                pass.shape = norm_.shape(step.images);
+                pass.shape = norm_.shape(step);
                 pass.x = step.Data<float>(y_);
                 pass.ldx = pass.lddy = pass.lddx = channels_;
                 pass.mean = norm_.mean(step);

@@ -9,7 +9,8 @@ namespace densenet {
 
 LocalNorm::LocalNorm(StepBuilder& builder, const std::string& name,
                      int64_t pixels, int64_t channels)
-    : name_(name),
+    : builder_(builder),
+      name_(name),
       pixels_(pixels),
       channels_(channels),
       norm_(builder.Norm(name)),
@@ -36,9 +37,10 @@ void LocalNorm::AddFoldTask(StepBuilder& builder, BufferId moments) {
   }
   builder.Add(
       name_ + ".fold", "forward statistics", {coefficients_, moments},
-      [this, moments](const Step& step) {
-        MergeMoments(step.Data<double>(moments), step.images, pixels_,
-                     channels_, epsilon_,
+      [this, moments, &builder](const Step& step) {
+        RETURN_IF_ERROR(builder.ExchangePartials(step, moments, channels_));
+        MergeMoments(step.Data<double>(moments), builder.StatisticsImages(step),
+                     pixels_, channels_, epsilon_,
                      {At(step, kMean), At(step, kInvStd), At(step, kVariance)});
         FoldBatchNorm(channels_, norm_.gamma.value(), norm_.beta.value(),
                       At(step, kMean), At(step, kInvStd), At(step, kScale),
@@ -62,7 +64,7 @@ BufferId LocalNorm::AddNormalizeTask(StepBuilder& builder, bool forward,
   builder.Add(name_ + ".normalize",
               forward ? "forward normalize" : "backward normalize",
               {x, coefficients_, z}, [this, x, z, &ctx](const Step& step) {
-                NormalizePass(ctx, shape(step.images), Rows(step, x),
+                NormalizePass(ctx, shape(step), Rows(step, x),
                               step.Data<float>(z), channels_);
                 return OkStatus();
               });
@@ -85,29 +87,30 @@ BatchNormSink LocalNorm::Sink(const Step& step, BufferId x, BufferId dy) const {
   sink.mean = At(step, kMean);
   sink.dy = step.Data<float>(dy);
   sink.lddy = channels_;
-  sink.partials = step.Data<double>(sums_);
+  sink.partials = builder_.OwnPartials(step, sums_, channels_);
   return sink;
 }
 
 void LocalNorm::AddGradientTask(StepBuilder& builder) {
-  builder.Add(name_ + ".gradient", "backward sums", {sums_, coefficients_, k_},
-              [this](const Step& step) {
-                float* d_gamma = norm_.gamma.gradient();
-                float* d_beta = norm_.beta.gradient();
-                ReduceGradientSums(step.Data<double>(sums_),
-                                   ImageChunks(step.images).count(), channels_,
-                                   At(step, kInvStd), d_gamma, d_beta);
-                float* k1 = step.Data<float>(k_);
-                if (frozen_) {
-                  std::fill(k1, k1 + 2 * channels_, 0.0f);
-                  return OkStatus();
-                }
-                InputGradientCoefficients(
-                    channels_, norm_.gamma.value(), At(step, kInvStd), d_gamma,
-                    d_beta, static_cast<double>(step.images * pixels_), k1,
-                    k1 + channels_);
-                return OkStatus();
-              });
+  builder.Add(
+      name_ + ".gradient", "backward sums", {sums_, coefficients_, k_},
+      [this, &builder](const Step& step) {
+        RETURN_IF_ERROR(builder.ExchangePartials(step, sums_, channels_));
+        const FixedChunks images = builder.StatisticsImages(step);
+        float* d_gamma = norm_.gamma.gradient();
+        float* d_beta = norm_.beta.gradient();
+        ReduceGradientSums(step.Data<double>(sums_), images.count(), channels_,
+                           At(step, kInvStd), d_gamma, d_beta);
+        float* k1 = step.Data<float>(k_);
+        if (frozen_) {
+          std::fill(k1, k1 + 2 * channels_, 0.0f);
+          return OkStatus();
+        }
+        InputGradientCoefficients(
+            channels_, norm_.gamma.value(), At(step, kInvStd), d_gamma, d_beta,
+            static_cast<double>(images.items() * pixels_), k1, k1 + channels_);
+        return OkStatus();
+      });
 }
 
 }  // namespace densenet

@@ -32,7 +32,9 @@ class LocalNorm {
   LocalNorm& operator=(const LocalNorm&) = delete;
 
   int64_t channels() const { return channels_; }
-  PassShape shape(int64_t images) const { return {images, pixels_, channels_}; }
+  PassShape shape(const Step& step) const {
+    return {step.images, pixels_, channels_, step.share.chunks};
+  }
 
   // Scale and shift of the batch's statistics, from `moments` (MomentsBytes),
   // and the running averages; where statistics are frozen `moments` is not
@@ -71,6 +73,7 @@ class LocalNorm {
     return step.Data<float>(coefficients_) + which * channels_;
   }
 
+  const StepBuilder& builder_;
   const std::string name_;
   const int64_t pixels_;
   const int64_t channels_;

@@ -9,6 +9,7 @@
 #include "densenet/block_features.h"
 #include "densenet/classifier.h"
 #include "densenet/dense_layer.h"
+#include "densenet/kernels/channel_statistics.h"
 #include "densenet/stem.h"
 #include "densenet/step_builder.h"
 #include "densenet/transition.h"
@@ -83,13 +84,23 @@ Status Network::State::AddForward() {
 
 Status Network::State::AddBackward() {
   RETURN_IF_ERROR(classifier->AddBackward(builder));
+  builder.AddGradientsReadyTask(
+      fmt::format("features.norm{}.weight", layers.size() + 1));
   for (size_t b = layers.size(); b-- > 0;) {
-    if (b < transitions.size()) transitions[b]->AddBackward(builder);
+    if (b < transitions.size()) {
+      transitions[b]->AddBackward(builder);
+      builder.AddGradientsReadyTask(
+          fmt::format("features.transition{}.norm.weight", b + 1));
+    }
     for (size_t l = layers[b].size(); l-- > 0;) {
       layers[b][l]->AddBackward(builder);
+      builder.AddGradientsReadyTask(fmt::format(
+          "features.denseblock{}.denselayer{}.norm1.weight", b + 1, l + 1));
     }
   }
-  return stem->AddBackward(builder);
+  RETURN_IF_ERROR(stem->AddBackward(builder));
+  builder.AddGradientsReadyTask("features.conv0.weight");
+  return OkStatus();
 }
 
 Network::Network(const Context& ctx, const ModelConfig& config,
@@ -151,22 +162,26 @@ StatusOr<BatchResult> Network::TrainStep(ConstTensorView images,
                                          absl::Span<const int32_t> labels,
                                          uint64_t seed, uint32_t step) {
   CHECK(options_.mode == Mode::kTrain);
-  if (labels.empty()) return InvalidArgument("training step without labels");
-  const Extent last = BlockExtent(
-      config_, static_cast<int64_t>(config_.block_config.size()) - 1);
-  if (!options_.frozen_statistics && images.rank() == 4 &&
-      images.dim(0) * last.height * last.width == 1) {
-    return InvalidArgument(
-        "batch norm over a single value: one image of 1 x 1 pixels in the last "
-        "block; train with larger batches or images");
-  }
-  return Run(images, labels, seed, step);
+  ASSIGN_OR_RETURN(const Step run, MakeStep(images, labels, seed, step));
+  return Run(run);
+}
+
+StatusOr<BatchResult> Network::TrainShare(ConstTensorView images,
+                                          absl::Span<const int32_t> labels,
+                                          uint64_t seed, uint32_t step,
+                                          const BatchShare& share) {
+  CHECK(options_.mode == Mode::kTrain);
+  ASSIGN_OR_RETURN(Step run, MakeStep(images, labels, seed, step));
+  CHECK_EQ(share.images, run.images);
+  run.share = share;
+  return Run(run);
 }
 
 StatusOr<BatchResult> Network::Evaluate(ConstTensorView images,
                                         absl::Span<const int32_t> labels) {
   CHECK(options_.mode == Mode::kEvaluate);
-  return Run(images, labels, 0, 0);
+  ASSIGN_OR_RETURN(const Step run, MakeStep(images, labels, 0, 0));
+  return Run(run);
 }
 
 StatusOr<std::string> Network::FindNonFinite(ConstTensorView images,
@@ -177,12 +192,24 @@ StatusOr<std::string> Network::FindNonFinite(ConstTensorView images,
   return task < 0 ? std::string() : schedule_.tasks()[task].name;
 }
 
-StatusOr<BatchResult> Network::Run(ConstTensorView images,
-                                   absl::Span<const int32_t> labels,
-                                   uint64_t seed, uint32_t step) {
-  ASSIGN_OR_RETURN(const Step run, MakeStep(images, labels, seed, step));
-  RETURN_IF_ERROR(schedule_.Run(run));
+StatusOr<BatchResult> Network::Run(const Step& step) {
+  RETURN_IF_ERROR(CheckStatistics(step));
+  RETURN_IF_ERROR(schedule_.Run(step));
   return state_->classifier->result();
+}
+
+Status Network::CheckStatistics(const Step& step) const {
+  if (options_.mode == Mode::kEvaluate || options_.frozen_statistics) {
+    return OkStatus();
+  }
+  const Extent last = BlockExtent(
+      config_, static_cast<int64_t>(config_.block_config.size()) - 1);
+  const int64_t images =
+      options_.exchange ? step.share.batch_images : step.images;
+  if (images * last.height * last.width > 1) return OkStatus();
+  return InvalidArgument(
+      "batch norm over a single value: one image of 1 x 1 pixels in the last "
+      "block; train with larger batches or images");
 }
 
 StatusOr<Step> Network::MakeStep(ConstTensorView images,
@@ -210,8 +237,13 @@ StatusOr<Step> Network::MakeStep(ConstTensorView images,
                       labels[i], i, config_.classes - 1));
     }
   }
+  if (options_.mode == Mode::kTrain && labels.empty()) {
+    return InvalidArgument("training step without labels");
+  }
   Step step;
   step.images = images.dim(0);
+  const int64_t chunks = ImageChunks(step.images).count();
+  step.share = {0, step.images, step.images, 0, chunks, chunks};
   step.seed = seed;
   step.number = step_number;
   step.input = images.data<float>();

@@ -39,7 +39,9 @@
 #include "memory/arena.h"
 #include "memory/plan.h"
 #include "memory/schedule.h"
+#include "parallel/gradient_listener.h"
 #include "parallel/parameter_store.h"
+#include "parallel/partials_exchange.h"
 
 namespace densenet {
 
@@ -66,6 +68,12 @@ class Network {
     // Training: an example's loss counts as often as its class's weight says;
     // the mean is still over the examples. Empty: once each.
     std::vector<float> class_weights = {};
+    // Training as one of several towers. Both must outlive the network.
+    // Batch norm over the whole batch, by way of the other towers; null: over
+    // the tower's own images.
+    PartialsExchange* exchange = nullptr;
+    // Told which gradients are complete while the backward pass goes on.
+    GradientListener* listener = nullptr;
   };
 
   // Builds the schedule; allocates none of its buffers. `ctx` and `store` must
@@ -93,6 +101,12 @@ class Network {
   StatusOr<BatchResult> TrainStep(ConstTensorView images,
                                   absl::Span<const int32_t> labels,
                                   uint64_t seed, uint32_t step);
+  // The same for a tower's share of a batch: its part of the gradient of the
+  // MEAN loss of the whole batch. share.images == images.dim(0).
+  StatusOr<BatchResult> TrainShare(ConstTensorView images,
+                                   absl::Span<const int32_t> labels,
+                                   uint64_t seed, uint32_t step,
+                                   const BatchShare& share);
   // Takes that step again, for one that ended in a loss that is no finite
   // number: the module whose output first was not finite, "" if all were.
   // Gradients and running statistics are of no use afterwards.
@@ -111,9 +125,9 @@ class Network {
  private:
   Network(const Context& ctx, const ModelConfig& config, const Options& options,
           ParameterStore& store);
-  StatusOr<BatchResult> Run(ConstTensorView images,
-                            absl::Span<const int32_t> labels, uint64_t seed,
-                            uint32_t step);
+  StatusOr<BatchResult> Run(const Step& step);
+  // Batch norm in training needs more than one value a channel.
+  Status CheckStatistics(const Step& step) const;
   // Checks the batch.
   StatusOr<Step> MakeStep(ConstTensorView images,
                           absl::Span<const int32_t> labels, uint64_t seed,

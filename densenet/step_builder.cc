@@ -29,6 +29,17 @@ void StepBuilder::SetOutputOfLast(RowsRef y, int64_t pixels, int64_t channels) {
   });
 }
 
+void StepBuilder::AddGradientsReadyTask(const std::string& parameter) {
+  GradientListener* const listener = options_.listener;
+  if (listener == nullptr) return;
+  const int64_t from = store_.OffsetOf(store_.IndexOf(parameter));
+  Add(parameter + ".ready", "backward gradients out", {},
+      [this, listener, from](const Step&) {
+        listener->GradientsReady(ctx_, from);
+        return OkStatus();
+      });
+}
+
 ParameterRef StepBuilder::Parameter(const std::string& name) {
   return ParameterRef(&store_, store_.IndexOf(name));
 }

@@ -16,6 +16,7 @@
 
 #include "absl/types/span.h"
 #include "core/context.h"
+#include "core/cpu/chunks.h"
 #include "core/ops/sparse_softmax_cross_entropy.h"
 #include "densenet/kernels/normalized_rows.h"
 #include "densenet/model_config.h"
@@ -121,6 +122,11 @@ class StepBuilder {
   // image: where Network::FindNonFinite looks.
   void SetOutputOfLast(RowsRef y, int64_t pixels, int64_t channels);
 
+  // Gradients from that parameter on are complete: backward passes go through
+  // the parameters from the last to the first. For the listener, where there
+  // is one.
+  void AddGradientsReadyTask(const std::string& parameter);
+
   // CHECKs that the configuration has it.
   ParameterRef Parameter(const std::string& name);
   NormRef Norm(const std::string& name);
@@ -128,9 +134,37 @@ class StepBuilder {
   // The next convolution's stream of dropout masks: forward order, so that a
   // layer has one stream under every strategy.
   uint32_t NextDropoutStream() { return next_stream_++; }
-  OutputDropout DropoutOf(const Step& step, uint32_t stream) const {
+  // Of a tensor of `pixels` an image. Masks depend on the place in the batch,
+  // not on the tower.
+  OutputDropout DropoutOf(const Step& step, uint32_t stream,
+                          int64_t pixels) const {
     return {training() ? config_.dropout : 0.0,
-            {step.seed, step.number, stream}};
+            {step.seed, step.number, stream},
+            step.share.first_image * pixels};
+  }
+
+  // The images that batch norm's statistics are taken of: those of the step,
+  // or, synchronized, those of the whole batch.
+  FixedChunks StatisticsImages(const Step& step) const {
+    const BatchShare& s = step.share;
+    return options_.exchange ? FixedChunks::Of(s.batch_images, s.batch_chunks)
+                             : FixedChunks::Of(s.images, s.chunks);
+  }
+  // Partial sums of all those chunks, 2 x channels float64 each, and where
+  // this step's own begin.
+  double* OwnPartials(const Step& step, BufferId partials,
+                      int64_t channels) const {
+    const int64_t first = options_.exchange ? step.share.first_chunk : 0;
+    return step.Data<double>(partials) + first * 2 * channels;
+  }
+  // Fills in the partial sums of the other towers.
+  Status ExchangePartials(const Step& step, BufferId partials,
+                          int64_t channels) const {
+    if (!options_.exchange) return OkStatus();
+    const BatchShare& s = step.share;
+    return options_.exchange->AllGather(step.Data<double>(partials),
+                                        2 * channels, s.first_chunk, s.chunks,
+                                        s.batch_chunks);
   }
 
  private:

@@ -32,12 +32,16 @@ void Transition::AddForward(StepBuilder& builder) {
               [this, y, scratch, moments, &builder](const Step& step) {
                 PoolConv1x1Forward conv;
                 conv.shape = ShapeOf(step.images);
+                conv.shape.chunks = step.share.chunks;
                 conv.x = norm_.ForwardRows(step);
                 conv.w = w_.value();
                 conv.y = y.At(step);
                 conv.ldy = y.ld;
-                conv.dropout = builder.DropoutOf(step, stream_);
-                if (moments.valid()) conv.moments = step.Data<double>(moments);
+                conv.dropout = builder.DropoutOf(step, stream_, to_.pixels());
+                if (moments.valid()) {
+                  conv.moments =
+                      builder.OwnPartials(step, moments, conv.shape.k);
+                }
                 conv.scratch = step.Data<float>(scratch);
                 Run(builder.ctx(), conv);
                 return OkStatus();
@@ -62,11 +66,12 @@ void Transition::AddBackward(StepBuilder& builder) {
               [this, dy, scratch, partials, &builder](const Step& step) {
                 PoolConv1x1Backward conv;
                 conv.shape = ShapeOf(step.images);
+                conv.shape.chunks = step.share.chunks;
                 conv.x = norm_.BackwardRows(step);
                 conv.w = w_.value();
                 conv.dy = dy.At(step);
                 conv.lddy = dy.ld;
-                conv.dropout = builder.DropoutOf(step, stream_);
+                conv.dropout = builder.DropoutOf(step, stream_, to_.pixels());
                 conv.sink = norm_.Sink(step);
                 conv.dw_partials = step.Data<float>(partials);
                 conv.dw = w_.gradient();

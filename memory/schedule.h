@@ -32,10 +32,23 @@ struct BufferId {
   bool valid() const { return index >= 0; }
 };
 
+// The images of a step among those of its batch, which towers share: images
+// [first_image, first_image + images) of batch_images. Partial results are of
+// chunks of images; the share is a whole number of them.
+struct BatchShare {
+  int64_t first_image = 0;
+  int64_t images = 0;
+  int64_t batch_images = 0;
+  int64_t first_chunk = 0;
+  int64_t chunks = 0;
+  int64_t batch_chunks = 0;
+};
+
 // What differs from step to step, and where the buffers are.
 class Step {
  public:
-  int64_t images = 0;               // of this batch; at most the planned number
+  int64_t images = 0;               // of this share; at most the planned number
+  BatchShare share;                 // share.images == images
   uint64_t seed = 0;                // of the run's random numbers
   uint32_t number = 0;              // global step
   const float* input = nullptr;     // (images, H, W, C), packed

@@ -99,6 +99,20 @@ StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::Create(
   return store;
 }
 
+StatusOr<std::unique_ptr<ParameterStore>> ParameterStore::CreateTower(
+    MemoryResource& resource, ParameterStore& hosted) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ParameterStore> store,
+                   CreateLayout(hosted.parameters_, hosted.statistics_));
+  store->hosted_ = &hosted;
+  ASSIGN_OR_RETURN(store->gradients_,
+                   Tensor::Zeros(resource, DType::kFloat32,
+                                 {store->parameter_offsets_.back()}));
+  ASSIGN_OR_RETURN(store->statistics_values_,
+                   Tensor::Zeros(resource, DType::kFloat32,
+                                 {store->statistic_offsets_.back()}));
+  return store;
+}
+
 void ParameterStore::Initialize(const Context& ctx, uint64_t seed) {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     Fill(ctx, parameters_[i], seed, value(i));
@@ -114,7 +128,8 @@ void ParameterStore::Initialize(const Context& ctx, uint64_t seed) {
 }
 
 TensorView ParameterStore::value(int64_t index) {
-  return Part(values_, parameter_offsets_[index], parameters_[index].shape);
+  return Part(hosted_ == nullptr ? values_ : hosted_->values_,
+              parameter_offsets_[index], parameters_[index].shape);
 }
 
 TensorView ParameterStore::gradient(int64_t index) {

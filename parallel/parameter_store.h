@@ -3,7 +3,8 @@
 // The parameters of a network, their gradients, the optimizer's slots and the
 // running statistics, once, in host memory. Each group is one flat array in
 // the order of the specs, so that averaging, clipping, updating and saving are
-// loops over one array; a tower reads and writes views of its parts.
+// loops over one array; a tower reads and writes views of its parts. A tower on
+// the host has a store of its own that reads the values of the hosted one.
 
 #ifndef DENSENET_PARALLEL_PARAMETER_STORE_H_
 #define DENSENET_PARALLEL_PARAMETER_STORE_H_
@@ -54,6 +55,13 @@ class ParameterStore {
       std::vector<ParameterSpec> parameters,
       std::vector<ParameterSpec> statistics);
 
+  // A tower's: the values of `hosted`, which must outlive it, with gradients
+  // and running statistics of its own and no slots.
+  // Memory  4 bytes x (parameters + statistics) of `resource`
+  // Errors  ResourceExhausted  no room
+  static StatusOr<std::unique_ptr<ParameterStore>> CreateTower(
+      MemoryResource& resource, ParameterStore& hosted);
+
   // Initial values from the counter-based stream of each name: independent of
   // order and threads. Gradients and slots become zero.
   void Initialize(const Context& ctx, uint64_t seed);
@@ -63,7 +71,9 @@ class ParameterStore {
   int slots() const { return static_cast<int>(slots_.size()); }
 
   // Flat arrays: all parameters one after the other.
-  absl::Span<float> values() { return Flat(values_); }
+  absl::Span<float> values() {
+    return Flat(hosted_ == nullptr ? values_ : hosted_->values_);
+  }
   absl::Span<float> gradients() { return Flat(gradients_); }
   absl::Span<float> slot(int i) { return Flat(slots_[i]); }
   absl::Span<float> statistics_values() { return Flat(statistics_values_); }
@@ -73,6 +83,9 @@ class ParameterStore {
   TensorView gradient(int64_t index);
   TensorView slot(int i, int64_t index);
   TensorView statistic(int64_t index);
+
+  // Where a parameter begins in the flat arrays.
+  int64_t OffsetOf(int64_t index) const { return parameter_offsets_[index]; }
 
   // CHECKs that the name exists: callers use names of their own specs.
   int64_t IndexOf(std::string_view parameter) const;
@@ -91,6 +104,7 @@ class ParameterStore {
   std::vector<int64_t> statistic_offsets_;
   Names parameter_names_;
   Names statistic_names_;
+  ParameterStore* hosted_ = nullptr;
   Tensor values_;
   Tensor gradients_;
   std::vector<Tensor> slots_;

@@ -38,7 +38,15 @@ class FixedChunks {
     count_ = std::min(max_chunks, items / min_items);
     if (count_ == 0 && items > 0) count_ = 1;
   }
+  // Exactly `count` chunks of at least one item each. Consecutive chunks of a
+  // larger loop are the chunks of their items: FixedChunks::Of(34, 5) has the
+  // sizes of any 5 neighbours with 34 items in all.
+  static FixedChunks Of(int64_t items, int64_t count) {
+    CHECK_LE(count, items);
+    return FixedChunks(items, 1, count == 0 ? 1 : count);
+  }
 
+  int64_t items() const { return items_; }
   int64_t count() const { return count_; }
   Chunk chunk(int64_t i) const {
     DCHECK(i >= 0 && i < count_);

@@ -13,7 +13,7 @@ namespace {
 // Calls fn(first row, rows) for every tile of the batch.
 void ForEachTile(const Context& ctx, const PassShape& shape,
                  absl::FunctionRef<void(int64_t row, int64_t rows)> fn) {
-  ParallelForChunks(ctx.threads(), ImageChunks(shape.images),
+  ParallelForChunks(ctx.threads(), ImageChunks(shape.images, shape.chunks),
                     [&](const Chunk& chunk, int64_t, int) {
                       const int64_t end = chunk.end * shape.pixels;
                       for (int64_t r = chunk.begin * shape.pixels; r < end;
@@ -38,7 +38,7 @@ int64_t SinkPassScratchFloats(int64_t threads, int64_t channels) {
 
 void SinkPass(const Context& ctx, const PassShape& shape, const float* dz,
               int64_t lddz, const BatchNormSink& sink, float* scratch) {
-  const FixedChunks chunks = ImageChunks(shape.images);
+  const FixedChunks chunks = ImageChunks(shape.images, shape.chunks);
   ClearSums(sink, chunks.count());
   ParallelForChunks(ctx.threads(), chunks,
                     [&](const Chunk& chunk, int64_t index, int thread) {

@@ -26,6 +26,7 @@ struct PassShape {
   int64_t images = 0;
   int64_t pixels = 0;
   int64_t channels = 0;
+  int64_t chunks = 0;  // of the sums of SinkPass; see ImageChunks
 };
 
 // z (leading dimension ldz) = the normalized rows.

@@ -33,18 +33,18 @@ void MomentsPartial::AddTile(int64_t rows, const float* x, int64_t ldx,
   count_ = total;
 }
 
-void MergeMoments(const double* partials, int64_t images, int64_t pixels,
-                  int64_t channels, double epsilon, ChannelStatistics out) {
-  const FixedChunks chunks = ImageChunks(images);
-  const double total = static_cast<double>(images * pixels);
+void MergeMoments(const double* partials, const FixedChunks& images,
+                  int64_t pixels, int64_t channels, double epsilon,
+                  ChannelStatistics out) {
+  const double total = static_cast<double>(images.items() * pixels);
   CHECK_GT(total, 1);
   for (int64_t c = 0; c < channels; ++c) {
     double count = 0;
     double mean = 0;
     double m2 = 0;
-    for (int64_t i = 0; i < chunks.count(); ++i) {
+    for (int64_t i = 0; i < images.count(); ++i) {
       const double* part = partials + i * 2 * channels;
-      const double n = static_cast<double>(chunks.chunk(i).size() * pixels);
+      const double n = static_cast<double>(images.chunk(i).size() * pixels);
       const double delta = part[c] - mean;
       const double weight = n / (count + n);
       mean += delta * weight;
@@ -61,11 +61,11 @@ int64_t MomentsScratchFloats(int64_t channels) {
   return AlignedFloats(2 * channels);
 }
 
-void GatherMoments(const Context& ctx, int64_t images, int64_t pixels,
-                   int64_t channels, const float* x, int64_t ldx,
-                   double* partials, float* scratch) {
+void GatherMoments(const Context& ctx, const FixedChunks& images,
+                   int64_t pixels, int64_t channels, const float* x,
+                   int64_t ldx, double* partials, float* scratch) {
   ParallelForChunks(
-      ctx.threads(), ImageChunks(images),
+      ctx.threads(), images,
       [&](const Chunk& chunk, int64_t index, int thread) {
         MomentsPartial partial(partials, index, channels);
         float* tile = scratch + thread * MomentsScratchFloats(channels);

@@ -6,7 +6,7 @@
 // and a pairwise algorithm for computing sample variances" (1979), in float64:
 // nothing cancels when |mean| is far above the deviation.
 //
-// Shapes    partials: ImageChunks(images).count() x 2 x channels float64
+// Shapes    partials: images.count() (chunks) x 2 x channels float64
 // Numerics  bitwise independent of the number of threads
 // Threads   one MomentsPartial a chunk
 
@@ -24,8 +24,10 @@ namespace densenet {
 inline constexpr int64_t kMaxChunks = 16;
 
 // The images of a batch in the chunks that every kernel of the step uses.
-inline FixedChunks ImageChunks(int64_t images) {
-  return FixedChunks(images, 1, kMaxChunks);
+// `chunks` are those of a tower's share of a batch; 0: these are all images.
+inline FixedChunks ImageChunks(int64_t images, int64_t chunks = 0) {
+  return chunks > 0 ? FixedChunks::Of(images, chunks)
+                    : FixedChunks(images, 1, kMaxChunks);
 }
 
 constexpr int64_t MomentsBytes(int64_t channels) {
@@ -55,17 +57,18 @@ struct ChannelStatistics {
   float* variance = nullptr;  // M2 / (M - 1)
 };
 
-// Merges the partials of `images` images of `pixels` each. M = images * pixels
-// must be above 1.
-void MergeMoments(const double* partials, int64_t images, int64_t pixels,
-                  int64_t channels, double epsilon, ChannelStatistics out);
+// Merges the partials of all chunks of `images` of `pixels` each. M = images *
+// pixels must be above 1.
+void MergeMoments(const double* partials, const FixedChunks& images,
+                  int64_t pixels, int64_t channels, double epsilon,
+                  ChannelStatistics out);
 
 // Gathers the partials of a tensor that already stands: rows of ldx floats,
 // image after image. `scratch`: MomentsScratchFloats a thread.
 int64_t MomentsScratchFloats(int64_t channels);
-void GatherMoments(const Context& ctx, int64_t images, int64_t pixels,
-                   int64_t channels, const float* x, int64_t ldx,
-                   double* partials, float* scratch);
+void GatherMoments(const Context& ctx, const FixedChunks& images,
+                   int64_t pixels, int64_t channels, const float* x,
+                   int64_t ldx, double* partials, float* scratch);
 
 }  // namespace densenet
 

@@ -138,7 +138,7 @@ int64_t Conv1x1ForwardScratchFloats(int64_t threads, int64_t k) {
 
 void Run(const Context& ctx, const Conv1x1Forward& a) {
   ParallelForChunks(
-      ctx.threads(), ImageChunks(a.images),
+      ctx.threads(), ImageChunks(a.images, a.chunks),
       [&](const Chunk& chunk, int64_t index, int thread) {
         ScratchCursor cursor(a.scratch + thread * ForwardThreadFloats(a.k));
         float* packed = cursor.Take(kTileRows * kPointwiseBlock);
@@ -172,7 +172,7 @@ void Run(const Context& ctx, const Conv1x1Backward& a) {
   float* w_transposed = a.scratch;
   float* thread_scratch = a.scratch + AlignedFloats(a.c * a.k);
   TransposeWeights(a.c, a.k, a.w, w_transposed);
-  const FixedChunks chunks = ImageChunks(a.images);
+  const FixedChunks chunks = ImageChunks(a.images, a.chunks);
   ClearSums(a.sink, chunks.count());
   ParallelForChunks(
       ctx.threads(), chunks,

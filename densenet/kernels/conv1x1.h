@@ -30,6 +30,7 @@ struct Conv1x1Forward {
   int64_t pixels = 0;  // of an image
   int64_t c = 0;
   int64_t k = 0;
+  int64_t chunks = 0;  // see ImageChunks
   NormalizedRows x;
   const float* w = nullptr;
   float* y = nullptr;
@@ -46,6 +47,7 @@ struct Conv1x1Backward {
   int64_t pixels = 0;
   int64_t c = 0;
   int64_t k = 0;
+  int64_t chunks = 0;  // see ImageChunks
   NormalizedRows x;
   const float* w = nullptr;
   OutputGradient output;

@@ -188,7 +188,7 @@ int64_t Conv3x3ForwardScratchFloats(int64_t threads, const Conv3x3Shape& s) {
 void Run(const Context& ctx, const Conv3x3Forward& a) {
   const Conv3x3Shape& s = a.shape;
   ParallelForChunks(
-      ctx.threads(), ImageChunks(s.images),
+      ctx.threads(), ImageChunks(s.images, s.chunks),
       [&](const Chunk& chunk, int64_t index, int thread) {
         ScratchCursor cursor(a.scratch + thread * ForwardThreadFloats(s));
         const int64_t block = std::min(kChannelBlock, s.c);
@@ -219,7 +219,7 @@ void Run(const Context& ctx, const Conv3x3Backward& a) {
   float* dw_transposed = flipped + AlignedFloats(filter_floats);
   float* thread_scratch = dw_transposed + AlignedFloats(filter_floats);
   FlipWeights(s, a.w, flipped);
-  const FixedChunks chunks = ImageChunks(s.images);
+  const FixedChunks chunks = ImageChunks(s.images, s.chunks);
   ClearSums(a.sink, chunks.count());
   ParallelForChunks(ctx.threads(), chunks,
                     [&](const Chunk& chunk, int64_t index, int thread) {

@@ -33,6 +33,7 @@ struct Conv3x3Shape {
   int64_t width = 0;
   int64_t c = 0;
   int64_t k = 0;
+  int64_t chunks = 0;  // see ImageChunks
 
   int64_t pixels() const { return height * width; }
 };

@@ -39,7 +39,7 @@ int64_t GlobalPoolForwardScratchFloats(int64_t threads) {
 }
 
 void Run(const Context& ctx, const GlobalPoolForward& a) {
-  ParallelForChunks(ctx.threads(), ImageChunks(a.images),
+  ParallelForChunks(ctx.threads(), ImageChunks(a.images, a.chunks),
                     [&](const Chunk& chunk, int64_t, int thread) {
                       float* tile = a.scratch + thread * kForwardThreadFloats;
                       for (int64_t n = chunk.begin; n < chunk.end; ++n) {
@@ -54,7 +54,7 @@ int64_t GlobalPoolBackwardScratchFloats(int64_t threads, int64_t c) {
 
 void Run(const Context& ctx, const GlobalPoolBackward& a) {
   const float inverse = 1.0f / static_cast<float>(a.pixels);
-  const FixedChunks chunks = ImageChunks(a.images);
+  const FixedChunks chunks = ImageChunks(a.images, a.chunks);
   ClearSums(a.sink, chunks.count());
   ParallelForChunks(
       ctx.threads(), chunks,

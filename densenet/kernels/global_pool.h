@@ -25,6 +25,7 @@ struct GlobalPoolForward {
   int64_t images = 0;
   int64_t pixels = 0;
   int64_t c = 0;
+  int64_t chunks = 0;  // see ImageChunks
   NormalizedRows x;
   float* pooled = nullptr;
   float* scratch = nullptr;
@@ -36,6 +37,7 @@ struct GlobalPoolBackward {
   int64_t images = 0;
   int64_t pixels = 0;
   int64_t c = 0;
+  int64_t chunks = 0;  // see ImageChunks
   const float* d_pooled = nullptr;
   BatchNormSink sink;
   float* scratch = nullptr;

@@ -46,13 +46,15 @@ struct NormalizedRows {
 struct OutputDropout {
   double rate = 0;
   RandomKey key;
+  int64_t first_row = 0;  // pixels of the batch before a tower's share
 
   bool active() const { return rate > 0; }
-  // Rows of a tensor of `channels`, counted from the batch's first pixel.
+  // Rows of a tensor of `channels`, counted from the share's first pixel.
   void Apply(int64_t row, int64_t rows, int64_t channels, float* y,
              int64_t ld) const {
     if (active()) {
-      DropoutRows(key, rate, row * channels, rows, channels, y, ld);
+      DropoutRows(key, rate, (first_row + row) * channels, rows, channels, y,
+                  ld);
     }
   }
 };

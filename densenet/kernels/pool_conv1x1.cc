@@ -164,7 +164,7 @@ int64_t PoolConv1x1ForwardScratchFloats(int64_t threads,
 void Run(const Context& ctx, const PoolConv1x1Forward& a) {
   const PoolConv1x1Shape& s = a.shape;
   ParallelForChunks(
-      ctx.threads(), ImageChunks(s.images),
+      ctx.threads(), ImageChunks(s.images, s.chunks),
       [&](const Chunk& chunk, int64_t index, int thread) {
         ScratchCursor cursor(a.scratch + thread * ForwardThreadFloats(s));
         const PackBuffers pack(cursor, s);
@@ -192,8 +192,9 @@ int64_t PoolConv1x1BackwardScratchFloats(int64_t threads,
 
 void Run(const Context& ctx, const PoolConv1x1Backward& a) {
   const PoolConv1x1Shape& s = a.shape;
-  ClearSums(a.sink, ImageChunks(s.images).count());
-  const FixedChunks chunks(s.images, 1, s.dw_partials());
+  const int64_t sums = ImageChunks(s.images, s.chunks).count();
+  ClearSums(a.sink, sums);
+  const FixedChunks chunks(s.images, 1, std::min(sums, s.dw_partials()));
   const int64_t blocks = (s.c + kChannelBlock - 1) / kChannelBlock;
   const bool single = s.dw_partials() == 1;
   float* partials = single ? a.dw : a.dw_partials;

@@ -34,6 +34,7 @@ struct PoolConv1x1Shape {
   int64_t width = 0;
   int64_t c = 0;
   int64_t k = 0;
+  int64_t chunks = 0;  // see ImageChunks
 
   int64_t out_height() const { return height / 2; }
   int64_t out_width() const { return width / 2; }

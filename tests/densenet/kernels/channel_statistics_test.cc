@@ -33,7 +33,7 @@ std::vector<double> Gather(const Case& s, const TestTensor& x, int threads) {
   const auto ctx = MakeContext(threads);
   std::vector<double> partials = Poisoned<double>(kMaxChunks * 2 * s.channels);
   FloatScratch scratch(threads * MomentsScratchFloats(s.channels));
-  GatherMoments(*ctx, s.images, s.pixels, s.channels, Data(x),
+  GatherMoments(*ctx, ImageChunks(s.images), s.pixels, s.channels, Data(x),
                 s.channels + s.gap, partials.data(), scratch.data());
   EXPECT_TRUE(scratch.Intact());
   return partials;
@@ -95,8 +95,8 @@ TEST(ChannelStatisticsKernelTest, NothingCancelsWhereTheMeanIsLarge) {
   TestTensor mean({kCase.channels});
   TestTensor inv_std({kCase.channels});
   TestTensor variance({kCase.channels});
-  MergeMoments(Gather(kCase, x, 2).data(), kCase.images, kCase.pixels,
-               kCase.channels, reference.epsilon,
+  MergeMoments(Gather(kCase, x, 2).data(), ImageChunks(kCase.images),
+               kCase.pixels, kCase.channels, reference.epsilon,
                {Data(mean), Data(inv_std), Data(variance)});
   EXPECT_TRUE(Near(mean.const_view(), expected_mean, 1));
   const double bound = kRatio * RelativeTolerance(DType::kFloat32, kTileRows);
@@ -155,7 +155,7 @@ TEST(ChannelStatisticsKernelTest, EqualValuesHaveNoDeviation) {
   const std::vector<double> partials = Gather({3, 50, 1}, x, 1);
   float mean, inv_std, variance;
   constexpr double kEpsilon = 1e-5;
-  MergeMoments(partials.data(), 3, 50, 1, kEpsilon,
+  MergeMoments(partials.data(), ImageChunks(3), 50, 1, kEpsilon,
                {&mean, &inv_std, &variance});
   const double rounding = RelativeTolerance(DType::kFloat32, kTileRows);
   EXPECT_LE(std::abs(mean - 0.1f), rounding);
@@ -166,8 +166,9 @@ TEST(ChannelStatisticsKernelTest, EqualValuesHaveNoDeviation) {
 TEST(ChannelStatisticsKernelDeathTest, OneValueHasNoVariance) {
   const double partials[2] = {1, 0};
   float out;
-  EXPECT_DEATH(MergeMoments(partials, 1, 1, 1, 1e-5, {&out, &out, &out}),
-               "total");
+  EXPECT_DEATH(
+      MergeMoments(partials, ImageChunks(1), 1, 1, 1e-5, {&out, &out, &out}),
+      "total");
 }
 
 }  // namespace

@@ -201,8 +201,8 @@ AssertionResult MomentsMatch(const std::vector<double>& partials,
   TestTensor mean({channels});
   TestTensor inv_std({channels});
   TestTensor variance({channels});
-  MergeMoments(partials.data(), images, rows / images, channels, kEpsilon,
-               {Data(mean), Data(inv_std), Data(variance)});
+  MergeMoments(partials.data(), ImageChunks(images), rows / images, channels,
+               kEpsilon, {Data(mean), Data(inv_std), Data(variance)});
   const Doubles x = y.ToDoubles();
   Doubles unbiased = reference.Variance(x);
   const Doubles expected_inv_std = reference.InverseStd(unbiased);
