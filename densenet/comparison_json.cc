@@ -27,11 +27,11 @@ Json RunJson(const RunConfig& config, const RunOutcome& outcome) {
   const auto of = [&](double value) {
     return diverged ? Json(nullptr) : Json(value);
   };
-  json["final_error"] =
-      of(diverged ? 0 : outcome.final_test().error_percent);
+  json["final_error"] = of(diverged ? 0 : outcome.final_test().error_percent);
   json["best_error"] =
       of(diverged ? 0 : outcome.best_test().test->error_percent);
-  json["best_epoch"] = diverged ? Json(nullptr) : Json(outcome.best_test().epoch);
+  json["best_epoch"] =
+      diverged ? Json(nullptr) : Json(outcome.best_test().epoch);
   json["final_test_loss"] = of(diverged ? 0 : outcome.final_test().loss);
   json["final_train_loss"] =
       of(diverged ? 0 : outcome.epochs.back().train.loss);
@@ -74,6 +74,30 @@ Json PairJson(const ComparisonPair& pair) {
   return json;
 }
 
+Json GridJson(const Comparison& comparison) {
+  Json json = Json::array();
+  for (const RateSearch& search : comparison.grid) {
+    for (const RatePoint& point : search.points) {
+      const bool diverged = !point.error_percent;
+      json.push_back({{"optimizer", search.optimizer},
+                      {"lr", point.rate},
+                      {"seeds", comparison.options.grid_seeds},
+                      {"validation_error_mean", OrNull(point.error_percent)},
+                      {"validation_loss_mean",
+                       diverged ? Json(nullptr) : Json(point.loss)},
+                      {"chosen", point.rate == search.chosen()}});
+    }
+  }
+  return json;
+}
+
+// What all runs have in common.
+Json RecipeJson(const RunConfig& config) {
+  Json json = ToJson(config);
+  for (const char* key : {"optimizer", "lr", "seed"}) json.erase(key);
+  return json;
+}
+
 std::string Cell(const Json& value) {
   if (value.is_null()) return "";
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -97,10 +121,10 @@ Json ComparisonJson(const Comparison& comparison) {
   json["train_images"] = comparison.train_images;
   json["test_images"] = comparison.test_images;
   json["notes"] = comparison.notes;
-  // Optimizer, rate and seed are those of the rows.
-  json["recipe"] = ToJson(comparison.recipe);
-  for (const char* key : {"optimizer", "lr", "seed"}) {
-    json["recipe"].erase(key);
+  json["recipe"] = RecipeJson(comparison.recipe);
+  if (comparison.grid_recipe) {
+    json["grid"] = GridJson(comparison);
+    json["grid_recipe"] = RecipeJson(*comparison.grid_recipe);
   }
   json["machine"] = GetCpuInfo().model;
   return json;
@@ -108,8 +132,9 @@ Json ComparisonJson(const Comparison& comparison) {
 
 std::string ComparisonCsv(const Comparison& comparison) {
   constexpr const char* kColumns[] = {
-      "seed",       "final_error",     "best_error",       "best_epoch",
-      "final_test_loss", "final_train_loss", "epochs", "training_seconds"};
+      "seed",       "final_error",     "best_error",
+      "best_epoch", "final_test_loss", "final_train_loss",
+      "epochs",     "training_seconds"};
   std::string csv = "optimizer,lr";
   for (const char* column : kColumns) csv += fmt::format(",{}", column);
   csv += ",diverged\n";
@@ -117,7 +142,8 @@ std::string ComparisonCsv(const Comparison& comparison) {
   for (const Json& row : json["rows"]) {
     for (const Json& run : row["runs"]) {
       csv += fmt::format("{},{}", Cell(row["optimizer"]), Cell(row["lr"]));
-      for (const char* column : kColumns) csv += fmt::format(",{}", Cell(run[column]));
+      for (const char* column : kColumns)
+        csv += fmt::format(",{}", Cell(run[column]));
       csv += run["diverged"].is_null() ? ",0\n" : ",1\n";
     }
   }

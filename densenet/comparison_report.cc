@@ -12,12 +12,12 @@ namespace {
 // "0.0123", "< 0.0001"
 std::string ProbabilityText(double p) {
   constexpr double kLeast = 1e-4;
-  return p < kLeast ? fmt::format("< {:.4f}", kLeast) : fmt::format("{:.4f}", p);
+  return p < kLeast ? fmt::format("< {:.4f}", kLeast)
+                    : fmt::format("{:.4f}", p);
 }
 
 std::string Verdict(const ComparisonPair& pair, bool corrected) {
-  const std::string names =
-      fmt::format("{} and {}", pair.first, pair.second);
+  const std::string names = fmt::format("{} and {}", pair.first, pair.second);
   if (!pair.difference) {
     return fmt::format("{}: no comparison, a run diverged", names);
   }
@@ -44,9 +44,10 @@ std::string Verdict(const ComparisonPair& pair, bool corrected) {
         "average, which may be chance",
         names, p, better, std::abs(mean));
   }
-  return fmt::format("{}: significant at 5 % ({}); {} is better by {:.2f} "
-                     "points",
-                     names, p, better, std::abs(mean));
+  return fmt::format(
+      "{}: significant at 5 % ({}); {} is better by {:.2f} "
+      "points",
+      names, p, better, std::abs(mean));
 }
 
 ComparisonPair ComparePair(const ComparedRuns& a, const ComparedRuns& b) {
@@ -79,6 +80,7 @@ PlotSeries Curve(const ComparedRuns& row, std::string label) {
   for (size_t e = 0; e < runs.front()->epochs.size(); ++e) {
     std::vector<double> errors;
     for (const RunOutcome* run : runs) {
+      CHECK_LT(e, run->epochs.size());  // one recipe, one length
       const std::optional<Score>& test = run->epochs[e].test;
       if (test) errors.push_back(test->error_percent);
     }
@@ -148,13 +150,13 @@ Plot ComparisonPlot(const Comparison& comparison) {
   const RunConfig& recipe = comparison.recipe;
   const size_t seeds = comparison.seeds.size();
   Plot plot;
-  plot.title = fmt::format("{} on {}{}, {}", ModelName(recipe.model),
-                           recipe.dataset,
-                           recipe.augment == AugmentKind::kNone ? "" : "+",
-                           seeds == 1 ? "one seed"
-                                      : fmt::format("mean of {} seeds and one "
-                                                    "deviation",
-                                                    seeds));
+  plot.title =
+      fmt::format("{} on {}{}, {}", ModelName(recipe.model), recipe.dataset,
+                  recipe.augment == AugmentKind::kNone ? "" : "+",
+                  seeds == 1 ? "one seed"
+                             : fmt::format("mean of {} seeds and one "
+                                           "deviation",
+                                           seeds));
   plot.x_label = "epoch";
   plot.y_label = "test error, %";
   plot.falling = true;

@@ -25,11 +25,39 @@ std::string SeedsText(const std::vector<uint64_t>& seeds) {
   return fmt::format("seeds {} to {}", seeds.front(), seeds.back());
 }
 
+// The rates that were tried, a line for each optimizer.
+std::string Grid(const Comparison& comparison) {
+  if (!comparison.grid_recipe) return "";
+  const RunConfig& c = *comparison.grid_recipe;
+  const int64_t grid_seeds = comparison.options.grid_seeds;
+  std::string text = fmt::format(
+      "rates    by validation error after {} epochs: {} training images held "
+      "out,\n         {} trained on{}\n",
+      c.epochs, c.validation, comparison.train_images - c.validation,
+      grid_seeds > 1 ? fmt::format(", means of {} seeds", grid_seeds) : "");
+  for (const RateSearch& search : comparison.grid) {
+    text += fmt::format("         {:<10}", search.optimizer);
+    for (const RatePoint& point : search.points) {
+      text += fmt::format("  {}: {}{}", point.rate,
+                          point.error_percent
+                              ? fmt::format("{:.2f} %", *point.error_percent)
+                              : "diverged",
+                          point.rate == search.chosen() ? " *" : "");
+    }
+    text += "\n";
+  }
+  for (const RateSearch& search : comparison.grid) {
+    for (const std::string& note : search.notes)
+      text += "note     " + note + "\n";
+  }
+  return text;
+}
+
 std::string Header(const Comparison& comparison) {
   const RunConfig& c = comparison.recipe;
-  std::string text = fmt::format(
-      "\nmodel    {}: {} parameters, dropout {}\n", ModelName(c.model),
-      ParameterCount(c.model), c.model.dropout);
+  std::string text =
+      fmt::format("\nmodel    {}: {} parameters, dropout {}\n",
+                  ModelName(c.model), ParameterCount(c.model), c.model.dropout);
   text += fmt::format(
       "data     {}: trained on all {} training images{};\n"
       "         errors are of all {} test images\n",
@@ -41,12 +69,15 @@ std::string Header(const Comparison& comparison) {
   for (const std::string& note : comparison.notes) {
     text += "note     " + note + "\n";
   }
-  text += fmt::format("recipe   {} epochs of batches of {}, schedule {}{}\n",
-                      c.epochs, c.batch, c.schedule.name,
-                      c.schedule.name == "step"
-                          ? fmt::format(" (a tenth at {})",
-                                        fmt::join(c.schedule.milestones, ", "))
-                          : "");
+  text += fmt::format(
+      "recipe   {} epochs{} of batches of {}, schedule {}{}\n", c.epochs,
+      c.steps_per_epoch > 0 ? fmt::format(" of {} steps", c.steps_per_epoch)
+                            : "",
+      c.batch, c.schedule.name,
+      c.schedule.name == "step"
+          ? fmt::format(" (a tenth at {})",
+                        fmt::join(c.schedule.milestones, ", "))
+          : "");
   text += fmt::format(
       "         weight decay {} * w, added to the gradient of every parameter "
       "alike for all;\n         momentum {} where there is one\n",
@@ -55,22 +86,23 @@ std::string Header(const Comparison& comparison) {
       "runs     {}; with a seed, all begin with the same parameters and see "
       "the same\n         images in the same order\n",
       SeedsText(comparison.seeds));
-  return text;
+  return text + Grid(comparison);
 }
 
 std::string Machine(const std::vector<ComparisonRow>& rows, int threads) {
   double seconds = 0;
   for (const ComparisonRow& row : rows) seconds += row.training_seconds;
   const CpuInfo cpu = GetCpuInfo();
-  return fmt::format("machine  {}, {} threads; {} of training steps in all\n",
-                     cpu.model, threads == 0 ? cpu.usable_cpus : threads,
-                     DurationText(absl::Seconds(seconds)));
+  return fmt::format(
+      "machine  {}, {} threads; {} of training steps in these runs\n",
+      cpu.model, threads == 0 ? cpu.usable_cpus : threads,
+      DurationText(absl::Seconds(seconds)));
 }
 
 std::string Rows(const std::vector<ComparisonRow>& rows, size_t seeds) {
-  std::string text = fmt::format("\n{:<12} {:>10} {:>18} {:>18} {:>9}\n",
-                                 "optimizer", "rate", "final error, %",
-                                 "best error, %", "diverged");
+  std::string text =
+      fmt::format("\n{:<12} {:>10} {:>18} {:>18} {:>9}\n", "optimizer", "rate",
+                  "final error, %", "best error, %", "diverged");
   for (const ComparisonRow& row : rows) {
     text += fmt::format("{:<12} {:>10} {:>18} {:>18} {:>9}\n", row.optimizer,
                         row.learning_rate, SummaryText(row.final_error),
@@ -79,7 +111,8 @@ std::string Rows(const std::vector<ComparisonRow>& rows, size_t seeds) {
   }
   text += fmt::format(
       "final: test error after the last epoch{}.\n"
-      "best: the lowest test error of all epochs, chosen by looking at the test "
+      "best: the lowest test error of all epochs, chosen by looking at the "
+      "test "
       "images: not\nfor comparison with published errors.\n",
       seeds > 1 ? ", mean +- sample deviation over the seeds" : "");
   return text;
@@ -93,8 +126,8 @@ std::string Pairs(const std::vector<ComparisonPair>& pairs) {
                   [](const ComparisonPair& pair) { return pair.test; });
   if (tested) {
     text += fmt::format("\n{:<24} {:>16} {:>18} {:>8} {:>3} {:>9} {:>9}\n",
-                        "final error, points", "difference",
-                        "95 % interval", "t", "df", "p", "Holm");
+                        "final error, points", "difference", "95 % interval",
+                        "t", "df", "p", "Holm");
     for (const ComparisonPair& pair : pairs) {
       if (!pair.test) continue;
       text += fmt::format(
@@ -119,8 +152,7 @@ std::string Pairs(const std::vector<ComparisonPair>& pairs) {
 std::string ComparisonText(const Comparison& comparison) {
   const std::vector<ComparisonRow> rows = SummarizeRuns(comparison);
   return Header(comparison) + Machine(rows, comparison.recipe.threads) +
-         Rows(rows, comparison.seeds.size()) +
-         Pairs(ComparePairs(comparison));
+         Rows(rows, comparison.seeds.size()) + Pairs(ComparePairs(comparison));
 }
 
 }  // namespace densenet

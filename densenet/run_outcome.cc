@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // What Train lets a run go on with, but no result can be compared over.
-constexpr std::string_view kLengths[] = {"epochs", "max-steps"};
+constexpr std::string_view kLengths[] = {"epochs", "max-steps", "patience"};
 
 std::string PathIn(const RunConfig& config, std::string_view name) {
   return (fs::path(config.out) / name).string();
@@ -54,7 +54,8 @@ Status WriteDivergence(const RunConfig& config, const Status& status) {
 // Whether a checkpoint is that of the run's end.
 bool IsEnd(const RunConfig& config, const TrainingProgress& progress) {
   return progress.epoch == config.epochs ||
-         (config.max_steps > 0 && progress.global_step == config.max_steps);
+         (config.max_steps > 0 && progress.global_step == config.max_steps) ||
+         (config.patience > 0 && progress.stale_evaluations >= config.patience);
 }
 
 }  // namespace

@@ -40,14 +40,15 @@ struct RunOutcome {
   double training_seconds() const;
 };
 
-// OK where config.out holds this run, or nothing. Unlike Train, other --epochs
-// and --max-steps are another run.
+// OK where config.out holds this run, or nothing. Unlike Train, other --epochs,
+// --max-steps and --patience are another run.
 Status CheckHoldsRun(const RunConfig& config);
 
 // Nothing where the run is not done.
 StatusOr<std::optional<RunOutcome>> ReadRunOutcome(const RunConfig& config);
 
-// Trains until the run is done; nothing where hooks.should_stop ended it before.
+// Trains until the run is done; nothing where hooks.should_stop ended it
+// before.
 StatusOr<std::optional<RunOutcome>> FinishRun(const RunConfig& config,
                                               const TrainHooks& hooks,
                                               Console& console);

@@ -49,8 +49,9 @@ std::optional<PairedTest> TestPaired(absl::Span<const double> differences) {
 std::vector<double> HolmAdjusted(absl::Span<const double> p_values) {
   std::vector<size_t> rising(p_values.size());
   std::iota(rising.begin(), rising.end(), size_t{0});
-  std::stable_sort(rising.begin(), rising.end(),
-                   [&](size_t a, size_t b) { return p_values[a] < p_values[b]; });
+  std::stable_sort(rising.begin(), rising.end(), [&](size_t a, size_t b) {
+    return p_values[a] < p_values[b];
+  });
   std::vector<double> adjusted(p_values.size());
   double largest = 0;
   for (size_t i = 0; i < rising.size(); ++i) {

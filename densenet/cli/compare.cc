@@ -20,14 +20,31 @@ constexpr char kDefaultFolder[] = "runs/compare";
 
 struct Options {
   ComparisonOptions comparison;
+  std::vector<std::string> rates = {"auto"};
   std::optional<std::string> config;
   std::optional<std::string> json;
   std::optional<std::string> csv;
   std::vector<std::string> plots;
 };
 
+// "auto", or numbers.
+StatusOr<std::vector<double>> ParseRates(const std::vector<std::string>& text) {
+  std::vector<double> rates;
+  if (text == std::vector<std::string>{"auto"}) return rates;
+  for (const std::string& one : text) {
+    double rate = 0;
+    if (!absl::SimpleAtod(one, &rate)) {
+      return InvalidArgument(fmt::format(
+          "--lrs: '{}' is no rate; expected auto, or numbers", one));
+    }
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
 StatusOr<Comparison> Plan(const Options& options, const Environment& env) {
   ComparisonOptions asked = options.comparison;
+  ASSIGN_OR_RETURN(asked.learning_rates, ParseRates(options.rates));
   RunOptions& recipe = asked.recipe;
   if (options.config) {
     ASSIGN_OR_RETURN(recipe, MergeConfigFile(*options.config, recipe));
@@ -54,7 +71,7 @@ Status WriteReport(const Options& options, const Comparison& comparison,
   const std::string text = ComparisonText(comparison);
   env.out << text << std::flush;
   const auto in_folder = [&](const char* name) {
-    return (std::filesystem::path(comparison.folder) / name).string();
+    return (std::filesystem::path(comparison.folder()) / name).string();
   };
   const std::string json = DumpJson(ComparisonJson(comparison), 2) + "\n";
   const std::string csv = ComparisonCsv(comparison);
@@ -110,9 +127,25 @@ void RemoveOptions(CLI::App& command) {
   }
   command.get_option("--seed")->description(
       "the first seed: of initial values, order, augmentation, dropout (1)");
+  command.get_option("--validation")
+      ->description(
+          "training images to hold out and choose the rates on (a tenth, at "
+          "most 5000)");
   command.get_option("--out")->description(
       "folder of the comparison; an unfinished one in it goes on "
       "(runs/compare)");
+}
+
+// `options` must outlive the parsing.
+void AddOutputOptions(CLI::App& command, Options& options) {
+  AddOption(command, "--json", options.json,
+            "write {\"rows\": [...], \"pairs\": [...]}", "FILE");
+  AddOption(command, "--csv", options.csv, "write a row for each run", "FILE");
+  command
+      .add_option("--plot", options.plots,
+                  "draw the error curves: FILE.svg, FILE.png")
+      ->delimiter(',')
+      ->type_name("FILE,...");
 }
 
 }  // namespace
@@ -132,30 +165,28 @@ void AddCompareCommand(CLI::App& app, const Environment& env,
       ->required()
       ->type_name("NAME,NAME,...");
   command
-      ->add_option("--lrs", options->comparison.learning_rates,
-                   "learning rate of all")
+      ->add_option("--lrs", options->rates,
+                   "one rate: all run at it; several, or auto: each runs at "
+                   "its best on --validation images (auto)")
       ->delimiter(',')
-      ->required()
-      ->type_name("X");
+      ->type_name("auto|X,X,...");
   command
       ->add_option("--seeds", options->comparison.seeds,
                    "runs of each: --seed, --seed + 1, ... (3)")
       ->type_name("N");
+  command
+      ->add_option("--grid-seeds", options->comparison.grid_seeds,
+                   "runs at each rate of the search (1)")
+      ->type_name("N");
+  AddOption(*command, "--grid-epochs", options->comparison.grid_epochs,
+            "epochs of the search's runs (--epochs)", "N");
   AddRunOptions(*command, options->comparison.recipe);
   RemoveOptions(*command);
   AddOption(*command, "--config", options->config,
             "recipe from a JSON file with a key per option, such as a run's "
             "config.json",
             "FILE");
-  AddOption(*command, "--json", options->json,
-            "write {\"rows\": [...], \"pairs\": [...]}", "FILE");
-  AddOption(*command, "--csv", options->csv, "write a row for each run",
-            "FILE");
-  command
-      ->add_option("--plot", options->plots,
-                   "draw the error curves: FILE.svg, FILE.png")
-      ->delimiter(',')
-      ->type_name("FILE,...");
+  AddOutputOptions(*command, *options);
   command->callback([&env, selected, options] {
     *selected = [&env, options] { return Run(*options, env); };
   });

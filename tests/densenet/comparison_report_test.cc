@@ -33,12 +33,13 @@ RunOutcome Outcome(const std::vector<double>& errors) {
 class ComparisonReportTest : public ::testing::Test {
  protected:
   ComparisonReportTest() {
+    comparison_.options.learning_rates = {0.1};
     comparison_.seeds = {1, 2, 3};
     comparison_.train_images = 50'000;
     comparison_.test_images = 10'000;
     comparison_.finished = true;
-    Add("sgd", {Outcome({60, 19.53}), Outcome({61, 19.21}),
-                Outcome({62, 19.88})});
+    Add("sgd",
+        {Outcome({60, 19.53}), Outcome({61, 19.21}), Outcome({62, 19.88})});
     Add("nesterov",
         {Outcome({7, 8.91}), Outcome({50, 9.02}), Outcome({51, 8.80})});
     comparison_.recipe = comparison_.rows.front().configs.front();
@@ -83,6 +84,10 @@ TEST_F(ComparisonReportTest, FinalAndBestStayApart) {
   EXPECT_THAT(text, HasSubstr("8.27 +- 1.11"));
   EXPECT_THAT(text, HasSubstr("all 50000 training images"));
   EXPECT_THAT(text, HasSubstr("0.0001 * w"));
+  EXPECT_THAT(text, HasSubstr("3 epochs of batches of 8, schedule step"));
+  comparison_.recipe.steps_per_epoch = 5;
+  EXPECT_THAT(ComparisonText(comparison_),
+              HasSubstr("3 epochs of 5 steps of batches of 8"));
 }
 
 TEST_F(ComparisonReportTest, ASignificantDifferenceIsCalledSo) {
@@ -98,8 +103,7 @@ TEST_F(ComparisonReportTest, ASignificantDifferenceIsCalledSo) {
 }
 
 TEST_F(ComparisonReportTest, SeveralPairsAreCorrected) {
-  Add("momentum",
-      {Outcome({9, 8.95}), Outcome({9, 8.93}), Outcome({9, 8.87})});
+  Add("momentum", {Outcome({9, 8.95}), Outcome({9, 8.93}), Outcome({9, 8.87})});
   const std::vector<ComparisonPair> pairs = ComparePairs(comparison_);
   ASSERT_EQ(pairs.size(), 3u);
   EXPECT_LT(pairs[1].test->p, pairs[0].test->p);
@@ -159,6 +163,28 @@ TEST_F(ComparisonReportTest, JsonAndCsvHoldEveryRun) {
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
   EXPECT_THAT(csv, ::testing::StartsWith("optimizer,lr,seed,final_error,"));
   EXPECT_THAT(csv, HasSubstr("\nnesterov,0.1,1,8.91,7.0,1,"));
+}
+
+TEST_F(ComparisonReportTest, TheGridIsShown) {
+  comparison_.grid_recipe = comparison_.recipe;
+  comparison_.grid_recipe->validation = 5000;
+  RateSearch search;
+  search.optimizer = "sgd";
+  search.points = {{.rate = 0.1, .error_percent = 25},
+                   {.rate = 0.3, .error_percent = 24.5},
+                   {.rate = 1, .error_percent = std::nullopt}};
+  search.notes = {"sgd: something"};
+  comparison_.grid.push_back(search);
+  const std::string text = ComparisonText(comparison_);
+  EXPECT_THAT(text, HasSubstr("5000 training images held out,\n         45000 "
+                              "trained on"));
+  EXPECT_THAT(text, HasSubstr("0.1: 25.00 %  0.3: 24.50 % *  1: diverged"));
+  EXPECT_THAT(text, HasSubstr("note     sgd: something"));
+  const Json json = ComparisonJson(comparison_);
+  ASSERT_EQ(json["grid"].size(), 3u);
+  EXPECT_EQ(json["grid"][1]["chosen"], true);
+  EXPECT_TRUE(json["grid"][2]["validation_error_mean"].is_null());
+  EXPECT_EQ(json["grid_recipe"]["validation"], 5000);
 }
 
 TEST_F(ComparisonReportTest, ThePlotHasMeansAndBands) {

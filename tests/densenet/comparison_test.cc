@@ -15,6 +15,7 @@ namespace {
 using ::densenet::testing::Fails;
 using ::densenet::testing::TempDir;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ComparisonTest : public ::testing::Test {
  protected:
@@ -76,8 +77,9 @@ TEST_F(ComparisonTest, RunsEveryOptimizerWithEverySeed) {
   EXPECT_THAT(out_.str(), HasSubstr("run 4 of 4: nesterov, rate 0.1, seed 2: "
                                     "test error"));
   // Random bytes are not what CIFAR-10's publisher says.
-  EXPECT_THAT(comparison->notes, ::testing::ElementsAre(HasSubstr(
-                                     "not the published cifar10 files")));
+  EXPECT_THAT(
+      comparison->notes,
+      ::testing::ElementsAre(HasSubstr("not the published cifar10 files")));
 }
 
 // The first step of momentum, its velocity being zero, is that of sgd; so both
@@ -116,6 +118,31 @@ TEST_F(ComparisonTest, StoppedAnywhereItGoesOnAndEndsAlike) {
   EXPECT_EQ(steps_, 0);
 }
 
+TEST_F(ComparisonTest, TheTimeLimitIsThatOfAllRunsTogether) {
+  ComparisonOptions options = Tiny();
+  options.recipe.max_time = "1ns";
+  StatusOr<Comparison> comparison = Run(options);
+  ASSERT_OK(comparison);
+  EXPECT_FALSE(comparison->finished);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("run 2")));
+  options.recipe.max_time = "1h";
+  comparison = Run(options);
+  ASSERT_OK(comparison);
+  EXPECT_TRUE(comparison->finished);
+}
+
+// Its preset's recipe holds images out; those that count train on all.
+TEST_F(ComparisonTest, ARecipeOfThePaperHoldsOutNothing) {
+  ComparisonOptions options = Tiny();
+  options.recipe = RunOptions();
+  options.recipe.preset = "densenet-40-12";
+  options.recipe.dataset = "svhn";
+  options.recipe.out = runs_.File("svhn");
+  StatusOr<Comparison> comparison = PlanComparison(options);
+  ASSERT_OK(comparison);
+  EXPECT_EQ(comparison->recipe.validation, 0);
+}
+
 TEST_F(ComparisonTest, SeedsAndOptimizersAreAdded) {
   ASSERT_OK(Run(Tiny()));
   ComparisonOptions more = Tiny();
@@ -139,8 +166,8 @@ TEST_F(ComparisonTest, AnotherRecipeIsRefusedBeforeAnythingRuns) {
   EXPECT_THAT(Run(options),
               Fails(StatusCode::kFailedPrecondition,
                     {"nesterov-lr0.1-seed1", "weight-decay: 0.0001"}));
-  EXPECT_FALSE(
-      std::filesystem::exists(runs_.File("compared/runs/momentum-lr0.1-seed1")));
+  EXPECT_FALSE(std::filesystem::exists(
+      runs_.File("compared/runs/momentum-lr0.1-seed1")));
 }
 
 TEST_F(ComparisonTest, DivergenceEndsARunAndNotTheComparison) {
@@ -174,9 +201,23 @@ TEST_F(ComparisonTest, ImpossibleOptionsAreNamed) {
   options = Tiny();
   options.learning_rates = {0};
   refused(options, {"--lr 0"});
+  options.learning_rates = {0.1, 0.1};
+  refused(options, {"--lrs 0.1,0.1", "twice"});
   options = Tiny();
   options.recipe.validation = 5;
   refused(options, {"--validation"});
+  options = Tiny();
+  options.recipe.patience = 1;
+  refused(options, {"--patience"});
+  options = Tiny();
+  options.grid_epochs = 2;
+  refused(options, {"--grid-epochs"});
+  options.learning_rates = {};
+  options.grid_epochs = 0;
+  refused(options, {"--grid-epochs 0"});
+  options.grid_epochs = 1;
+  options.grid_seeds = 0;
+  refused(options, {"--grid-seeds 0"});
 }
 
 TEST_F(ComparisonTest, AFolderOfOtherThingsIsLeftAlone) {

@@ -17,10 +17,29 @@ class CompareCommandTest : public AppTest {
   // The smallest net, 25 images, 2 epochs, 2 seeds.
   std::vector<std::string> Compare(const std::vector<std::string>& more = {}) {
     densenet::testing::WriteCifar10(data_, /*per_batch=*/5, /*test=*/10);
-    return With({"compare", "--optimizers", "sgd,nesterov", "--lrs", "0.1",
-                 "--seeds", "2", "--depth", "10", "--growth", "4",
-                 "--bottleneck", "--dataset", "cifar10", "--data", data_.path(),
-                 "--batch", "8", "--epochs", "2", "--threads", "1", "--out",
+    return With({"compare",
+                 "--optimizers",
+                 "sgd,nesterov",
+                 "--lrs",
+                 "0.1",
+                 "--seeds",
+                 "2",
+                 "--depth",
+                 "10",
+                 "--growth",
+                 "4",
+                 "--bottleneck",
+                 "--dataset",
+                 "cifar10",
+                 "--data",
+                 data_.path(),
+                 "--batch",
+                 "8",
+                 "--epochs",
+                 "2",
+                 "--threads",
+                 "1",
+                 "--out",
                  dir_.File("compared")},
                 more);
   }
@@ -63,6 +82,23 @@ TEST_F(CompareCommandTest, StopsCleanlyAndGoesOn) {
               {"sgd-lr0.1-seed1", "batch: 8 in the run folder, 5 now"});
 }
 
+TEST_F(CompareCommandTest, SeveralRatesAreChosenFrom) {
+  ASSERT_EQ(Run(Compare({"--lrs", "0.1,0.01", "--grid-epochs", "1",
+                         "--validation", "4", "--seeds", "1"})),
+            0)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("4 training images held out"));
+  const Json json = ReadJson("compared/comparison.json");
+  EXPECT_EQ(json["grid"].size(), 4u);
+  EXPECT_EQ(json["grid_recipe"]["epochs"], 1);
+  EXPECT_EQ(json["recipe"]["epochs"], 2);
+  EXPECT_EQ(json["recipe"]["validation"], 0);
+  for (const Json& point : json["grid"]) {
+    if (point["optimizer"] != "sgd" || !point["chosen"]) continue;
+    EXPECT_EQ(json["rows"][0]["lr"], point["lr"]);
+  }
+}
+
 TEST_F(CompareCommandTest, TheRecipeMayBeThatOfARun) {
   ASSERT_EQ(Run(Train()), 0) << err_.str();
   ASSERT_EQ(Run({"compare", "--optimizers", "sgd", "--lrs", "0.01", "--seeds",
@@ -79,7 +115,8 @@ TEST_F(CompareCommandTest, UsageErrorsAreNamed) {
   ExpectFails(Compare({"--optimizers", "sgd,lion"}), 2, {"lion", "nesterov"});
   ExpectFails(Compare({"--lr", "0.1"}), 2, {"--lr"});
   ExpectFails(Compare({"--optimizer", "sgd"}), 2, {"--optimizer"});
-  ExpectFails(Compare({"--lrs", "x"}), 2, {"--lrs", "x"});
+  ExpectFails(Compare({"--lrs", "x"}), 2, {"--lrs", "'x'", "auto"});
+  ExpectFails(Compare({"--validation", "4"}), 2, {"--validation", "one rate"});
   ExpectFails(Compare({"--plot", "curve.pdf"}), 1, {"curve.pdf", ".svg"});
   ExpectFails(Compare({"--device", "cuda:0"}), 1, {"cuda:0"});
   EXPECT_FALSE(fs::exists(dir_.File("compared")));
