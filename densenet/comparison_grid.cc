@@ -39,12 +39,11 @@ StatusOr<std::optional<RatePoint>> TryRate(const ComparisonOutput& output,
     ASSIGN_OR_RETURN(
         const RunConfig config,
         ResolveComparedRun(options, kGridFolder, optimizer, rate, seed));
-    ASSIGN_OR_RETURN(
-        const std::optional<RunOutcome> outcome,
-        FinishNamedRun(output,
-                       fmt::format("grid: {}, rate {}, seed {}", optimizer,
-                                   rate, seed),
-                       config));
+    ASSIGN_OR_RETURN(const std::optional<RunOutcome> outcome,
+                     FinishNamedRun(output,
+                                    fmt::format("grid: {}, rate {}, seed {}",
+                                                optimizer, rate, seed),
+                                    config));
     if (!outcome) return std::optional<RatePoint>();
     if (outcome->divergence) {
       point.error_percent.reset();
@@ -65,8 +64,7 @@ std::string EdgeNote(const RateSearch& search, bool automatic) {
       search.points.begin(), search.points.end(),
       [](const RatePoint& point) { return point.error_percent.has_value(); });
   return fmt::format(
-      "{}: {}{}",
-      search.optimizer,
+      "{}: {}{}", search.optimizer,
       any ? fmt::format("the best rate, {}, is the {} tried; a {} one may be "
                         "better",
                         search.chosen(), which,
@@ -150,11 +148,10 @@ int64_t DefaultGridValidation(int64_t train_images) {
 StatusOr<bool> RunGrid(const ComparisonOutput& output, Comparison* comparison) {
   const ComparisonOptions options = GridOptions(*comparison);
   const uint64_t first_seed = comparison->seeds.front();
-  ASSIGN_OR_RETURN(
-      comparison->grid_recipe,
-      ResolveComparedRun(options, kGridFolder, options.optimizers.front(),
-                         comparison->recipe.schedule.learning_rate,
-                         first_seed));
+  ASSIGN_OR_RETURN(comparison->grid_recipe,
+                   ResolveComparedRun(
+                       options, kGridFolder, options.optimizers.front(),
+                       comparison->recipe.schedule.learning_rate, first_seed));
   RETURN_IF_ERROR(CheckGridRuns(options, first_seed));
   for (const std::string& optimizer : options.optimizers) {
     RateSearch search;

@@ -88,6 +88,7 @@ int RunApp(const std::vector<std::string>& args, const Environment& env) {
   AddTrainCommand(app, env, &selected);
   AddEvalCommand(app, env, &selected);
   AddPredictCommand(app, env, &selected);
+  AddReproduceCommand(app, env, &selected);
   AddCompareCommand(app, env, &selected);
   AddPresetsCommand(app, env, &selected);
   AddMemoryCommand(app, env, &selected);

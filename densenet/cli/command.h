@@ -45,6 +45,8 @@ void AddPredictCommand(CLI::App& app, const Environment& env,
                        Command* selected);
 void AddCompareCommand(CLI::App& app, const Environment& env,
                        Command* selected);
+void AddReproduceCommand(CLI::App& app, const Environment& env,
+                         Command* selected);
 void AddPresetsCommand(CLI::App& app, const Environment& env,
                        Command* selected);
 void AddDevicesCommand(CLI::App& app, const Environment& env,
