@@ -53,6 +53,41 @@ std::string Grid(const Comparison& comparison) {
   return text;
 }
 
+// The convention of weight decay, which all share; adamw has its own.
+std::string DecayText(const Comparison& comparison) {
+  const Json recipe = ToJson(comparison.recipe);
+  const bool decoupled = recipe.value("decay-mode", "coupled") == "decoupled";
+  const bool weights = recipe.value("decay-on", "all") == "weights";
+  const bool adamw = std::any_of(
+      comparison.rows.begin(), comparison.rows.end(),
+      [](const ComparedRuns& row) { return row.optimizer == "adamw"; });
+  return fmt::format(
+      "weight decay {} * w {} {}, alike for all{}",
+      DumpJson(recipe["weight-decay"]),
+      decoupled ? "times the rate, taken off" : "added to the gradient of",
+      weights ? "weights, not batch norm or biases" : "every parameter",
+      adamw && !decoupled ? " but adamw, which decouples it" : "");
+}
+
+// What the optimizers have besides: "nesterov momentum 0.9; adam beta1 0.9".
+std::string OwnSettings(const Comparison& comparison) {
+  std::vector<std::string> settings;
+  for (const ComparedRuns& row : comparison.rows) {
+    if (row.optimizer == "sgd") continue;  // has none
+    const Json config = ToJson(row.configs.front());
+    std::vector<std::string> own;
+    for (const char* key : {"momentum", "alpha", "centered", "beta1", "beta2",
+                            "amsgrad", "epsilon"}) {
+      if (!config.contains(key)) continue;
+      own.push_back(fmt::format("{} {}", key, DumpJson(config[key])));
+    }
+    if (own.empty()) continue;
+    settings.push_back(
+        fmt::format("{} {}", row.optimizer, fmt::join(own, ", ")));
+  }
+  return fmt::format("{}", fmt::join(settings, "; "));
+}
+
 std::string Header(const Comparison& comparison) {
   const RunConfig& c = comparison.recipe;
   std::string text =
@@ -78,10 +113,9 @@ std::string Header(const Comparison& comparison) {
           ? fmt::format(" (a tenth at {})",
                         fmt::join(c.schedule.milestones, ", "))
           : "");
-  text += fmt::format(
-      "         weight decay {} * w, added to the gradient of every parameter "
-      "alike for all;\n         momentum {} where there is one\n",
-      c.optimizer.weight_decay, c.optimizer.momentum);
+  text += "         " + DecayText(comparison) + "\n";
+  const std::string own = OwnSettings(comparison);
+  if (!own.empty()) text += "         " + own + "\n";
   text += fmt::format(
       "runs     {}; with a seed, all begin with the same parameters and see "
       "the same\n         images in the same order\n",

@@ -37,9 +37,8 @@ AugmentKind AugmentOf(const PaperRow& row) {
 }
 
 std::string FolderName(const ReproductionOptions& options, uint64_t seed) {
-  const std::string scale = options.epochs_scale < 1
-                                ? fmt::format("-x{}", options.epochs_scale)
-                                : "";
+  const std::string scale =
+      options.epochs_scale < 1 ? fmt::format("-x{}", options.epochs_scale) : "";
   return fmt::format("{}-{}{}-seed{}", options.preset, options.dataset, scale,
                      seed);
 }
@@ -59,7 +58,7 @@ StatusOr<RunConfig> ResolveRun(const ReproductionOptions& options,
 }
 
 Status NoteData(const PaperRow& row, const RunConfig& config,
-                    std::vector<std::string>* notes) {
+                std::vector<std::string>* notes) {
   const int64_t classes = PaperClasses(row.published->dataset);
   if (config.model.classes != classes) {
     notes->push_back(fmt::format(
@@ -79,8 +78,8 @@ Status NoteData(const PaperRow& row, const RunConfig& config,
 
 // What the paper reports of a run that is done; nothing when stopped.
 StatusOr<std::optional<ReproducedRun>> Judge(const ComparisonOutput& output,
-                                              const RunConfig& config,
-                                              const RunOutcome& outcome) {
+                                             const RunConfig& config,
+                                             const RunOutcome& outcome) {
   ReproducedRun run;
   run.seed = config.seed;
   run.folder = config.out;
@@ -137,9 +136,9 @@ StatusOr<PaperRow> FindPaperRow(const std::string& preset,
     if (row.dataset() == dataset) return row;
     known.push_back(row.dataset());
   }
-  return NotFound(fmt::format(
-      "the paper has no result of {} on '{}': it has those on {}", preset,
-      dataset, fmt::join(known, ", ")));
+  return NotFound(
+      fmt::format("the paper has no result of {} on '{}': it has those on {}",
+                  preset, dataset, fmt::join(known, ", ")));
 }
 
 Recipe RecipeOf(const PaperRow& row) {
@@ -190,9 +189,8 @@ Status RunReproduction(const ComparisonOutput& asked,
                        Reproduction* reproduction) {
   const ComparisonOutput output =
       WithTimeLimit(asked, reproduction->configs.front().max_seconds);
-  RETURN_IF_ERROR(NoteData(reproduction->row,
-                               reproduction->configs.front(),
-                               &reproduction->notes));
+  RETURN_IF_ERROR(NoteData(reproduction->row, reproduction->configs.front(),
+                           &reproduction->notes));
   for (const RunConfig& config : reproduction->configs) {
     const std::string name =
         fmt::format("{} on {}, seed {}", reproduction->row.preset->name,

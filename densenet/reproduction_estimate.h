@@ -29,7 +29,7 @@ struct EstimateOptions {
   std::vector<PaperRow> rows;
   double epochs_scale = 1;
   int threads = 0;
-  int64_t steps = 3;  // timed, after one that is not
+  int64_t steps = 3;                // timed, after one that is not
   int64_t memory_budget_bytes = 0;  // 0: what the machine has free
 };
 

@@ -48,17 +48,16 @@ std::string ReproductionText(const Reproduction& r) {
   const std::optional<SampleSummary> error = r.error();
   std::string text = fmt::format(
       "\n{} on {}: {}\n\n", r.row.preset->name, r.row.dataset(),
-      r.shortened()
-          ? fmt::format("SHORTENED, {} of the paper's {} epochs",
-                        config.epochs, paper_epochs)
-          : fmt::format("{} epochs, as the paper", paper_epochs));
+      r.shortened() ? fmt::format("SHORTENED, {} of the paper's {} epochs",
+                                  config.epochs, paper_epochs)
+                    : fmt::format("{} epochs, as the paper", paper_epochs));
   text += fmt::format("{:>9} {:>16} {:>10} {:>16} {:>5} {:>7}\n", "published",
                       "reproduced", "difference", "best", "seeds", "hours");
-  text += fmt::format(
-      "{:>9.2f} {:>16} {:>10} {:>16} {:>5} {:>7.2f}\n", published,
-      SummaryText(error),
-      error ? fmt::format("{:+.2f}", error->mean - published) : "-",
-      SummaryText(r.best()), r.runs.size(), Hours(r));
+  text +=
+      fmt::format("{:>9.2f} {:>16} {:>10} {:>16} {:>5} {:>7.2f}\n", published,
+                  SummaryText(error),
+                  error ? fmt::format("{:+.2f}", error->mean - published) : "-",
+                  SummaryText(r.best()), r.runs.size(), Hours(r));
   text += fmt::format(
       "\nTest errors, %. reproduced: {}, as the paper reports it{}.\n",
       Selects(r) ? "of the model with the lowest validation error"
@@ -86,8 +85,7 @@ Json ReproductionJson(const Reproduction& r) {
               {"dataset", r.row.dataset()},
               {"published", published}};
   AddSummary("reproduced", error, row);
-  row["difference"] =
-      error ? Json(error->mean - published) : Json(nullptr);
+  row["difference"] = error ? Json(error->mean - published) : Json(nullptr);
   AddSummary("best", r.best(), row);
   row["seeds"] = r.runs.size();
   row["hours"] = Hours(r);

@@ -65,14 +65,14 @@ StatusOr<std::optional<Evaluation>> EvaluateTest(
                                config, source, context->threads().threads()),
                            .across_epochs = false},
                           memory));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Inference> inference,
-                   Inference::Create(*context, memory, checkpoint,
-                                     source.BatchExamples(0)));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Inference> inference,
+      Inference::Create(*context, memory, checkpoint, source.BatchExamples(0)));
   return Evaluate(
       inference->network(), *loader,
       [&](int64_t done, int64_t total) {
-        console.Bar(fmt::format("testing the selected model {}%",
-                                100 * done / total));
+        console.Bar(
+            fmt::format("testing the selected model {}%", 100 * done / total));
         return !(should_stop && should_stop());
       },
       config.max_bad);

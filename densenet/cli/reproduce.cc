@@ -231,8 +231,8 @@ void AddReproduceCommand(CLI::App& app, const Environment& env,
       ->add_option("--steps", options->steps,
                    "with --estimate: timed steps of each network (3)")
       ->type_name("N");
-  AddOption(*command, "--json", options->json,
-            "write {\"rows\": [...]}", "FILE");
+  AddOption(*command, "--json", options->json, "write {\"rows\": [...]}",
+            "FILE");
   command->callback([&env, selected, options] {
     *selected = [&env, options] { return Run(*options, env); };
   });

@@ -83,7 +83,10 @@ TEST_F(ComparisonReportTest, FinalAndBestStayApart) {
   EXPECT_THAT(text, HasSubstr("8.91 +- 0.11"));
   EXPECT_THAT(text, HasSubstr("8.27 +- 1.11"));
   EXPECT_THAT(text, HasSubstr("all 50000 training images"));
-  EXPECT_THAT(text, HasSubstr("0.0001 * w"));
+  EXPECT_THAT(text,
+              HasSubstr("weight decay 0.0001 * w added to the gradient of "
+                        "every parameter, alike for all\n"));
+  EXPECT_THAT(text, HasSubstr("nesterov momentum 0.9\n"));
   EXPECT_THAT(text, HasSubstr("3 epochs of batches of 8, schedule step"));
   comparison_.recipe.steps_per_epoch = 5;
   EXPECT_THAT(ComparisonText(comparison_),

@@ -35,9 +35,8 @@ TEST(ReproductionEstimateTest, HoursFollowFromMeasuredStepsAndTheRecipe) {
   EXPECT_EQ(cifar.train_images, 50'000);
   EXPECT_GT(cifar.planned_bytes, 0);
   ASSERT_TRUE(cifar.image_seconds.has_value());
-  EXPECT_DOUBLE_EQ(
-      *cifar.hours,
-      300 * (50'000 + 10'000.0 / 3) * *cifar.image_seconds / 3600);
+  EXPECT_DOUBLE_EQ(*cifar.hours,
+                   300 * (50'000 + 10'000.0 / 3) * *cifar.image_seconds / 3600);
   // One measurement serves the networks that differ in their classes.
   EXPECT_EQ((*rows)[1].image_seconds, cifar.image_seconds);
   const EstimatedRow& svhn = (*rows)[2];
@@ -63,8 +62,8 @@ TEST(ReproductionEstimateTest, WhatHasNoRoomIsNotMeasured) {
 TEST(ReproductionEstimateTest, StopsWhenToldSo) {
   EstimateOptions options = Options("densenet-40-12", {"cifar10", "svhn"});
   options.memory_budget_bytes = 1;
-  StatusOr<std::vector<EstimatedRow>> rows = EstimateReproductions(
-      options, [](const EstimatedRow&) { return false; });
+  StatusOr<std::vector<EstimatedRow>> rows =
+      EstimateReproductions(options, [](const EstimatedRow&) { return false; });
   ASSERT_OK(rows);
   EXPECT_EQ(rows->size(), 1u);
 }

@@ -178,8 +178,8 @@ TEST_F(ReproductionTest, AFullRowIsNotMarked) {
 TEST_F(ReproductionTest, ImpossibleOptionsAreNamed) {
   ReproductionOptions options = Shortened();
   options.epochs_scale = 0;
-  EXPECT_THAT(PlanReproduction(options), Fails(StatusCode::kInvalidArgument,
-                                               {"--epochs-scale 0"}));
+  EXPECT_THAT(PlanReproduction(options),
+              Fails(StatusCode::kInvalidArgument, {"--epochs-scale 0"}));
   options = Shortened();
   options.seeds = 0;
   EXPECT_THAT(PlanReproduction(options),

@@ -72,8 +72,8 @@ TEST_F(SelectedModelTest, IsMeasuredOnce) {
 }
 
 TEST_F(SelectedModelTest, StoppedItIsNothing) {
-  StatusOr<std::optional<Score>> score =
-      TestSelectedModel(config_, [] { return true; }, console_);
+  StatusOr<std::optional<Score>> score = TestSelectedModel(
+      config_, [] { return true; }, console_);
   ASSERT_OK(score);
   EXPECT_FALSE(score->has_value());
 }

@@ -17,12 +17,14 @@ namespace fs = std::filesystem;
 
 TEST_F(AppTest, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(Run({"--help"}), 0);
-  for (const char* command : {"train", "eval", "predict", "presets", "devices",
-                              "memory", "bench", "verify"}) {
+  for (const char* command :
+       {"train", "eval", "predict", "presets", "devices", "memory", "bench",
+        "verify", "compare", "reproduce"}) {
     EXPECT_THAT(out_.str(), HasSubstr(command));
   }
-  for (const char* command : {"train", "eval", "predict", "presets", "devices",
-                              "memory", "bench", "verify"}) {
+  for (const char* command :
+       {"train", "eval", "predict", "presets", "devices", "memory", "bench",
+        "verify", "compare", "reproduce"}) {
     EXPECT_EQ(Run({command, "--help"}), 0);
     EXPECT_THAT(out_.str(), HasSubstr("--json")) << command;
     EXPECT_EQ(err_.str(), "");

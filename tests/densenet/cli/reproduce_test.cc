@@ -42,10 +42,10 @@ TEST_F(ReproduceCommandTest, StopsCleanly) {
 }
 
 TEST_F(ReproduceCommandTest, EstimatesWithoutTraining) {
-  ASSERT_EQ(Run({"reproduce", "densenet-40-12", "--dataset", "cifar10+",
-                 "--estimate", "--steps", "1", "--threads", "1", "--json",
-                 dir_.File("e.json")}),
-            0)
+  ASSERT_EQ(
+      Run({"reproduce", "densenet-40-12", "--dataset", "cifar10+", "--estimate",
+           "--steps", "1", "--threads", "1", "--json", dir_.File("e.json")}),
+      0)
       << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("densenet-40-12       cifar10+     300"));
   EXPECT_THAT(out_.str(), HasSubstr("median of 1 timed"));
