@@ -1,5 +1,6 @@
 #include "core/io/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <glog/logging.h>
@@ -7,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
 namespace densenet {
@@ -22,6 +25,10 @@ constexpr size_t kTemporaryDigits = 8;
 constexpr int kTemporaryAttempts = 100;
 
 constexpr size_t kReadBytes = 16384;
+
+struct CloseFolder {
+  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
+};
 
 Status WriteFully(int fd, std::string_view path, const char* data,
                   int64_t bytes) {
@@ -54,8 +61,11 @@ Status SyncFolder(const std::string& path) {
 
 Status FileError(std::string_view verb, std::string_view path, int error) {
   const std::string reason = std::generic_category().message(error);
-  return MakeStatus(absl::ErrnoToStatus(error, "").code(),
-                    fmt::format("{} {}: {}", verb, path, reason));
+  // A link that leads to itself is a wrong name; Abseil has no code for it.
+  const StatusCode code = error == ELOOP
+                              ? StatusCode::kInvalidArgument
+                              : absl::ErrnoToStatus(error, "").code();
+  return MakeStatus(code, fmt::format("{} {}: {}", verb, path, reason));
 }
 
 UniqueFd::~UniqueFd() {
@@ -65,15 +75,17 @@ UniqueFd::~UniqueFd() {
 StatusOr<RandomAccessFile> RandomAccessFile::Open(const std::string& path) {
   RandomAccessFile file;
   file.path_ = path;
-  file.fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Of a regular file reading never blocks; opening a pipe would.
+  file.fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.fd_.valid()) return FileError("open", path, errno);
   struct stat info;
   if (::fstat(file.fd_.get(), &info) != 0) {
     return FileError("stat", path, errno);
   }
-  if (S_ISDIR(info.st_mode)) {
-    return InvalidArgument(
-        fmt::format("open {}: it is a folder, expected a file", path));
+  if (!S_ISREG(info.st_mode)) {
+    return InvalidArgument(fmt::format(
+        "open {}: it is a {}, expected a file", path,
+        S_ISDIR(info.st_mode) ? "folder" : "pipe, a socket or a device"));
   }
   file.size_ = info.st_size;
   return file;
@@ -100,18 +112,51 @@ Status RandomAccessFile::ReadAt(int64_t offset, void* out,
   return OkStatus();
 }
 
-StatusOr<std::string> ReadFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
+StatusOr<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return FileError("open", path, errno);
+  struct stat info;
+  if (::fstat(fd.get(), &info) != 0) return FileError("stat", path, errno);
+  if (S_ISDIR(info.st_mode)) {
+    return InvalidArgument(
+        fmt::format("open {}: it is a folder, expected a file", path));
+  }
   std::string text;
-  text.reserve(static_cast<size_t>(file.size()));
+  if (info.st_size <= max_bytes) {
+    text.reserve(static_cast<size_t>(info.st_size));
+  }
   char buffer[kReadBytes];
   for (;;) {
-    const ssize_t n = ::read(file.fd(), buffer, sizeof(buffer));
+    // Told by what is read: the size of a stream is not known.
+    if (std::max<int64_t>(info.st_size, static_cast<int64_t>(text.size())) >
+        max_bytes) {
+      return InvalidArgument(
+          fmt::format("read {}: more than {} bytes, which "
+                      "is the most that is read",
+                      path, max_bytes));
+    }
+    const ssize_t n = ::read(fd.get(), buffer, sizeof(buffer));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return FileError("read", path, errno);
     if (n == 0) return text;
     text.append(buffer, static_cast<size_t>(n));
   }
+}
+
+StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
+  const std::unique_ptr<DIR, CloseFolder> entries(::opendir(folder.c_str()));
+  if (entries == nullptr) return FileError("open", folder, errno);
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(entries.get());
+    if (entry == nullptr && errno != 0) return FileError("list", folder, errno);
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {

@@ -3,7 +3,8 @@
 // Whole files in, whole files out: a file written here exists under its name
 // complete or not at all.
 //
-// Memory    AtomicFile buffers nothing; ReadFile holds the file once
+// Memory    AtomicFile buffers nothing; ReadFile holds the file once, and no
+//           more than its caller allows
 // Errors    NotFound, PermissionDenied, ResourceExhausted (disk full), ...:
 //           what the system said, with the path and what was being done
 // Threads   const functions of RandomAccessFile are safe; AtomicFile is not
@@ -15,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/status.h"
 
@@ -46,7 +48,8 @@ class UniqueFd {
 // A file read at any offset, of the size it had when opened.
 class RandomAccessFile {
  public:
-  // Errors  InvalidArgument  `path` is a folder
+  // Never waits for a writer of a pipe.
+  // Errors  InvalidArgument  `path` is a folder, a pipe, a device
   static StatusOr<RandomAccessFile> Open(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -63,8 +66,16 @@ class RandomAccessFile {
   int64_t size_ = 0;
 };
 
+// What ReadFile takes: settings, names and tables are far smaller.
+inline constexpr int64_t kDefaultMaxFileBytes = int64_t{1} << 30;
+
 // The bytes of a file; pipes and other streams are read to their end.
-StatusOr<std::string> ReadFile(const std::string& path);
+// Errors  InvalidArgument  more than `max_bytes`
+StatusOr<std::string> ReadFile(const std::string& path,
+                               int64_t max_bytes = kDefaultMaxFileBytes);
+
+// The names of what is in a folder, sorted byte by byte, without "." and "..".
+StatusOr<std::vector<std::string>> NamesIn(const std::string& folder);
 
 // Writes `path` beside itself under a temporary name and gives it its name
 // when complete. A reader, a full disk or a kill at any moment sees the old

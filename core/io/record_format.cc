@@ -1,9 +1,7 @@
 #include "core/io/record_format.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <limits>
 
 #include "core/io/crc32c.h"
@@ -96,15 +94,6 @@ std::string RecordFault::ToString() const {
 }
 
 StatusOr<bool> IsGzipRecordFile(const RandomAccessFile& file) {
-  struct stat info;
-  if (::fstat(file.fd(), &info) != 0) {
-    return FileError("stat", file.path(), errno);
-  }
-  if (!S_ISREG(info.st_mode)) {
-    return InvalidArgument(fmt::format(
-        "{}: records are read from regular files, not from pipes or devices",
-        file.path()));
-  }
   char begin[kRecordHeaderBytes] = {};
   if (file.size() >= kRecordHeaderBytes) {
     RETURN_IF_ERROR(file.ReadAt(0, begin, kRecordHeaderBytes));

@@ -77,7 +77,6 @@ struct RecordFault {
 
 // Whether the file is packed: it begins as gzip does and not as a record does
 // (a record of 35,615 bytes begins with the same two bytes).
-// Errors  InvalidArgument  a folder, a pipe: what is no regular file
 StatusOr<bool> IsGzipRecordFile(const RandomAccessFile& file);
 
 }  // namespace densenet

@@ -32,6 +32,46 @@ TEST(FileTest, WritesAndReadsBack) {
   EXPECT_THAT(dir.Names(), ElementsAre("x"));
 }
 
+TEST(FileTest, ReadsNoMoreThanItMay) {
+  TempDir dir;
+  dir.Write("x", "12345");
+  EXPECT_OK(ReadFile(dir.File("x"), 5));
+  EXPECT_THAT(ReadFile(dir.File("x"), 4),
+              Fails(StatusCode::kInvalidArgument, {"/x", "more than 4 bytes"}));
+  // A stream has no size and no end; a hole has a size and no bytes.
+  EXPECT_THAT(ReadFile("/dev/zero", 1 << 20),
+              Fails(StatusCode::kInvalidArgument, {"/dev/zero", "1048576"}));
+  std::filesystem::resize_file(dir.File("x"), uintmax_t{1} << 40);
+  EXPECT_THAT(ReadFile(dir.File("x")),
+              Fails(StatusCode::kInvalidArgument, {"/x", "1073741824"}));
+}
+
+TEST(FileTest, OnlyFilesAreReadAnywhere) {
+  TempDir dir;
+  // Opening one for reading waits for a writer.
+  ASSERT_EQ(::mkfifo(dir.File("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(RandomAccessFile::Open(dir.File("pipe")),
+              Fails(StatusCode::kInvalidArgument, {"/pipe", "a pipe"}));
+  EXPECT_THAT(RandomAccessFile::Open("/dev/zero"),
+              Fails(StatusCode::kInvalidArgument, {"/dev/zero", "a device"}));
+  EXPECT_THAT(RandomAccessFile::Open(dir.path()),
+              Fails(StatusCode::kInvalidArgument, {"a folder"}));
+  ASSERT_EQ(::symlink("self", dir.File("self").c_str()), 0);
+  EXPECT_THAT(RandomAccessFile::Open(dir.File("self")),
+              Fails(StatusCode::kInvalidArgument, {"/self"}));
+}
+
+TEST(FileTest, ListsNames) {
+  TempDir dir;
+  dir.Write("b", "");
+  dir.Write(".a", "");
+  StatusOr<std::vector<std::string>> names = NamesIn(dir.path());
+  ASSERT_OK(names);
+  EXPECT_THAT(*names, ElementsAre(".a", "b"));
+  EXPECT_THAT(NamesIn(dir.File("none")),
+              Fails(StatusCode::kNotFound, {"/none"}));
+}
+
 TEST(FileTest, ReplacesOnlyWhenCommitted) {
   TempDir dir;
   dir.Write("x", "old");
