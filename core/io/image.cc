@@ -11,10 +11,13 @@
 namespace densenet {
 namespace image_codecs {
 
-Status TooLarge(std::string_view name, int64_t height, int64_t width) {
-  return InvalidArgument(
-      fmt::format("{}: {}x{} pixels, at most {} in all are decoded", name,
-                  height, width, kMaxPixels));
+Status CheckSize(std::string_view name, int64_t height, int64_t width,
+                 bool held) {
+  const int64_t most = held ? kMaxHeldPixels : kMaxPixels;
+  if (height * width <= most) return OkStatus();
+  return InvalidArgument(fmt::format(
+      "{}: {}x{} pixels, at most {} in all are decoded{}", name, height, width,
+      most, held ? " of a progressive or interlaced image" : ""));
 }
 
 int ExifOrientation(std::string_view tiff) {
@@ -133,7 +136,7 @@ StatusOr<Image> DecodeImage(std::string_view bytes, std::string_view name) {
 }
 
 StatusOr<Image> ReadImage(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxImageFileBytes));
   return DecodeImage(bytes, path);
 }
 

@@ -8,7 +8,9 @@
 // Memory    the pixels; beside them while it is decoded 6 bytes a pixel for a
 //           progressive JPEG and 4 for an interlaced PNG, and 3 while an image
 //           is turned
-// Errors    InvalidArgument  neither JPEG nor PNG; more than 2^28 pixels
+// Errors    InvalidArgument  neither JPEG nor PNG; more than 2^28 pixels, or
+//                            bytes of a file, 2^26 pixels progressive or
+//                            interlaced
 //           DataLoss         cut or damaged
 //           Messages begin with the name that the caller gives.
 // Threads   safe
@@ -24,6 +26,9 @@
 #include "core/status.h"
 
 namespace densenet {
+
+// A file that is larger is not read: no photograph is.
+inline constexpr int64_t kMaxImageFileBytes = int64_t{1} << 28;
 
 struct Image {
   int64_t height = 0;

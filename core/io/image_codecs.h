@@ -17,10 +17,14 @@
 
 namespace densenet::image_codecs {
 
-// Guards against a header that promises more than anybody has.
+// Guards against a header that promises more than anybody has. Progressive
+// JPEGs and interlaced PNGs, which are held whole, have a limit of their own.
 inline constexpr int64_t kMaxPixels = int64_t{1} << 28;
+inline constexpr int64_t kMaxHeldPixels = int64_t{1} << 26;
 
-Status TooLarge(std::string_view name, int64_t height, int64_t width);
+// An error for an image of more pixels; `held`: it must be held whole.
+Status CheckSize(std::string_view name, int64_t height, int64_t width,
+                 bool held);
 
 // The EXIF orientation, 1 to 8, of a TIFF structure; 1 when there is none.
 int ExifOrientation(std::string_view tiff);

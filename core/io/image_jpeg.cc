@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -24,7 +25,6 @@ struct Decoder {
   jpeg_progress_mgr progress;
   std::jmp_buf mark;
   char message[JMSG_LENGTH_MAX];
-  bool damaged;
 };
 
 Decoder* Self(j_common_ptr jpeg) {
@@ -46,10 +46,7 @@ bool IsHarmless(int warning) {
 // libjpeg warns of data that is missing and makes up the rest; that is an
 // error to us.
 void OnMessage(j_common_ptr jpeg, int level) {
-  Decoder* self = Self(jpeg);
-  if (level >= 0 || IsHarmless(jpeg->err->msg_code) || self->damaged) return;
-  jpeg->err->format_message(jpeg, self->message);
-  self->damaged = true;
+  if (level < 0 && !IsHarmless(jpeg->err->msg_code)) OnError(jpeg);
 }
 
 void Discard(j_common_ptr) {}
@@ -80,15 +77,18 @@ void CmykRowToRgb(const unsigned char* cmyk, int64_t width, bool inverted,
 }
 
 // A file of a few kB can ask for thousands of passes over all its pixels; no
-// encoder writes a hundred.
-constexpr int kMaxScans = 200;
+// encoder writes a hundred, nor thirty of the largest image.
+constexpr int64_t kMaxScans = 200;
+constexpr int64_t kMaxScannedPixels = 32 * kMaxHeldPixels;
 
 void OnProgress(j_common_ptr common) {
   auto* jpeg = reinterpret_cast<j_decompress_ptr>(common);
-  if (jpeg->input_scan_number <= kMaxScans) return;
+  const int64_t pixels = int64_t{jpeg->image_height} * jpeg->image_width;
+  const int64_t most = std::min(kMaxScans, kMaxScannedPixels / pixels);
+  if (jpeg->input_scan_number <= most) return;
   Decoder* self = Self(common);
   std::snprintf(self->message, sizeof(self->message), "more than %d scans",
-                kMaxScans);
+                static_cast<int>(most));
   std::longjmp(self->mark, 1);
 }
 
@@ -146,6 +146,9 @@ int Orientation(const jpeg_decompress_struct& jpeg) {
 Status DecodeRows(Decoder* self, std::string_view bytes, std::string_view name,
                   RowSink& sink) {
   const auto damaged = [&] {
+    if (self->errors.msg_code == JERR_OUT_OF_MEMORY) {
+      return ResourceExhausted(fmt::format("{}: {}", name, self->message));
+    }
     return DataLoss(fmt::format("{}: damaged JPEG: {}", name, self->message));
   };
   jpeg_decompress_struct& jpeg = self->jpeg;
@@ -154,16 +157,14 @@ Status DecodeRows(Decoder* self, std::string_view bytes, std::string_view name,
     return damaged();
   }
   const StoredSize size{jpeg.image_height, jpeg.image_width, Orientation(jpeg)};
-  if (size.height * size.width > kMaxPixels) {
-    return TooLarge(name, size.height, size.width);
-  }
+  RETURN_IF_ERROR(CheckSize(name, size.height, size.width,
+                            jpeg_has_multiple_scans(&jpeg) != FALSE));
   ASSIGN_OR_RETURN(const RowRange wanted, sink.Begin(size));
   const bool cmyk = jpeg.out_color_space == JCS_CMYK;
   std::vector<unsigned char> row(static_cast<size_t>(size.width * 3));
   std::vector<unsigned char> cmyk_row(cmyk ? static_cast<size_t>(size.width * 4)
                                            : 0);
-  if (!ReadPixels(self, wanted, row.data(), cmyk_row.data(), sink) ||
-      self->damaged) {
+  if (!ReadPixels(self, wanted, row.data(), cmyk_row.data(), sink)) {
     return damaged();
   }
   return OkStatus();

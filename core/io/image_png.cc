@@ -7,6 +7,8 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -93,13 +95,12 @@ bool ReadWhole(Decoder* self, png_bytepp rows) {
   return true;
 }
 
+// `rgba` has room for the image.
 bool ReadInterlaced(Decoder* self, const StoredSize& size, RowRange wanted,
-                    uint8_t* rgb, RowSink& sink) {
-  const int64_t row_bytes = size.width * 4;
-  std::vector<uint8_t> rgba(static_cast<size_t>(size.height * row_bytes));
+                    uint8_t* rgba, uint8_t* rgb, RowSink& sink) {
   std::vector<png_bytep> rows;
   for (int64_t y = 0; y < size.height; ++y) {
-    rows.push_back(rgba.data() + y * row_bytes);
+    rows.push_back(rgba + y * size.width * 4);
   }
   if (!ReadWhole(self, rows.data())) return false;
   for (int64_t y = wanted.begin; y < wanted.end; ++y) {
@@ -135,14 +136,22 @@ Status DecodeRows(Decoder* self, std::string_view bytes, std::string_view name,
   const StoredSize size{png_get_image_height(self->png, self->info),
                         png_get_image_width(self->png, self->info),
                         Orientation(bytes)};
-  if (size.height * size.width > kMaxPixels) {
-    return TooLarge(name, size.height, size.width);
-  }
+  const bool interlaced =
+      png_get_interlace_type(self->png, self->info) != PNG_INTERLACE_NONE;
+  RETURN_IF_ERROR(CheckSize(name, size.height, size.width, interlaced));
   ASSIGN_OR_RETURN(const RowRange wanted, sink.Begin(size));
   std::vector<uint8_t> rgb(static_cast<size_t>(size.width * 3));
-  if (png_get_interlace_type(self->png, self->info) != PNG_INTERLACE_NONE) {
-    return ReadInterlaced(self, size, wanted, rgb.data(), sink) ? OkStatus()
-                                                                : damaged();
+  if (interlaced) {
+    const int64_t whole_bytes = size.height * size.width * 4;
+    const std::unique_ptr<uint8_t[]> whole(
+        new (std::nothrow) uint8_t[static_cast<size_t>(whole_bytes)]);
+    if (whole == nullptr) {
+      return ResourceExhausted(
+          fmt::format("{}: no memory for {} bytes", name, whole_bytes));
+    }
+    return ReadInterlaced(self, size, wanted, whole.get(), rgb.data(), sink)
+               ? OkStatus()
+               : damaged();
   }
   std::vector<uint8_t> rgba(static_cast<size_t>(size.width * 4));
   return ReadRows(self, size.height, size.width, wanted, rgba.data(),

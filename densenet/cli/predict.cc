@@ -58,7 +58,7 @@ std::vector<Guess> MostProbable(absl::Span<const float> logits, int64_t top) {
 StatusOr<std::vector<float>> LoadInput(const std::string& path,
                                        const ModelConfig& model, double margin,
                                        const PixelTable& table) {
-  ASSIGN_OR_RETURN(const std::string file, ReadFile(path));
+  ASSIGN_OR_RETURN(const std::string file, ReadFile(path, kMaxImageFileBytes));
   Image image{.height = model.image_height,
               .width = model.image_width,
               .pixels = std::vector<uint8_t>(static_cast<size_t>(
