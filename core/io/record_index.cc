@@ -100,10 +100,8 @@ Status RecordIndex::Scan(const Options& options,
   max_record_bytes_ = options.max_record_bytes;
   HeaderWindow window(file_);
   const auto add = [&](RecordFault fault) {
-    fault.record = size() + fault_count_;
-    if (fault_count_++ < options.max_faults) {
-      faults->push_back(std::move(fault));
-    }
+    fault.record = size() + fault_count_++;
+    faults->push_back(std::move(fault));
   };
   for (int64_t offset = 0, step = 0; offset < file_.size(); ++step) {
     if (step % kRecordsPerStep == 0 && options.should_stop &&
@@ -129,6 +127,7 @@ Status RecordIndex::Scan(const Options& options,
     }
     add(std::move(beyond.fault));
     if (beyond.given_up) add(*std::move(beyond.given_up));
+    if (fault_count_ > options.max_faults) return OkStatus();
     offset = beyond.next;
   }
   return OkStatus();
@@ -139,38 +138,68 @@ int64_t RecordIndex::offset(int64_t i) const {
   return offsets_[static_cast<size_t>(i)];
 }
 
+int64_t RecordIndex::record_bytes(int64_t i) const {
+  return (i + 1 < size() ? offset(i + 1) : file_bytes()) - offset(i);
+}
+
+Status RecordIndex::Fail(int64_t i, RecordFaultKind kind, std::string detail,
+                         std::optional<RecordFault>* fault) const {
+  RecordFault found{.kind = kind,
+                    .path = path(),
+                    .record = i,
+                    .offset = offset(i),
+                    .detail = std::move(detail)};
+  Status status = found.ToStatus();
+  if (fault != nullptr) *fault = std::move(found);
+  return status;
+}
+
+StatusOr<int64_t> RecordIndex::ReadLength(
+    int64_t i, std::optional<RecordFault>* fault) const {
+  char header[kRecordHeaderBytes];
+  RETURN_IF_ERROR(file_.ReadAt(offset(i), header, kRecordHeaderBytes));
+  const std::optional<int64_t> length = ParseRecordHeader(header);
+  if (!length || *length > max_record_bytes_) {
+    return Fail(i, RecordFaultKind::kLengthChecksum,
+                "the length is another than when the file was opened", fault);
+  }
+  return *length;
+}
+
+Status RecordIndex::ReadData(int64_t i, int64_t length, char* out,
+                             std::optional<RecordFault>* fault) const {
+  RETURN_IF_ERROR(file_.ReadAt(offset(i) + kRecordHeaderBytes, out,
+                               length + kRecordFooterBytes));
+  if (RecordFooterMatches({out, static_cast<size_t>(length)}, out + length)) {
+    return OkStatus();
+  }
+  return Fail(i, RecordFaultKind::kDataChecksum,
+              fmt::format("its {} bytes of data, or their checksum, are "
+                          "damaged",
+                          length),
+              fault);
+}
+
 Status RecordIndex::Read(int64_t i, std::string* data,
                          std::optional<RecordFault>* fault) const {
   CHECK(0 <= i && i < size());
-  char header[kRecordHeaderBytes];
-  RETURN_IF_ERROR(file_.ReadAt(offset(i), header, kRecordHeaderBytes));
-  const auto fail = [&](RecordFaultKind kind, std::string detail) {
-    RecordFault found{.kind = kind,
-                      .path = path(),
-                      .record = i,
-                      .offset = offset(i),
-                      .detail = std::move(detail)};
-    Status status = found.ToStatus();
-    if (fault != nullptr) *fault = std::move(found);
-    return status;
-  };
-  const std::optional<int64_t> length = ParseRecordHeader(header);
-  if (!length || *length > max_record_bytes_) {
-    return fail(RecordFaultKind::kLengthChecksum,
-                "the length is another than when the file was opened");
+  ASSIGN_OR_RETURN(const int64_t length, ReadLength(i, fault));
+  data->resize(static_cast<size_t>(length + kRecordFooterBytes));
+  const Status status = ReadData(i, length, data->data(), fault);
+  data->resize(static_cast<size_t>(length));
+  return status;
+}
+
+StatusOr<std::string_view> RecordIndex::Read(
+    int64_t i, absl::Span<char> room, std::optional<RecordFault>* fault) const {
+  CHECK(0 <= i && i < size());
+  ASSIGN_OR_RETURN(const int64_t length, ReadLength(i, fault));
+  if (length + kRecordFooterBytes > static_cast<int64_t>(room.size())) {
+    return Fail(i, RecordFaultKind::kLengthChecksum,
+                "it is longer than when the file was opened", fault);
   }
-  data->resize(static_cast<size_t>(*length + kRecordFooterBytes));
-  RETURN_IF_ERROR(file_.ReadAt(offset(i) + kRecordHeaderBytes, data->data(),
-                               *length + kRecordFooterBytes));
-  const bool matches = RecordFooterMatches(
-      std::string_view(data->data(), static_cast<size_t>(*length)),
-      data->data() + *length);
-  data->resize(static_cast<size_t>(*length));
-  if (matches) return OkStatus();
-  return fail(RecordFaultKind::kDataChecksum,
-              fmt::format("its {} bytes of data, or their checksum, are "
-                          "damaged",
-                          *length));
+  RETURN_IF_ERROR(ReadData(i, length, room.data(), fault));
+  return std::string_view(room.data(), static_cast<size_t>(length));
 }
 
 }  // namespace densenet

@@ -18,9 +18,11 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/io/file.h"
 #include "core/io/record_format.h"
 #include "core/status.h"
@@ -31,7 +33,8 @@ class RecordIndex {
  public:
   struct Options {
     int64_t max_record_bytes = kDefaultMaxRecordBytes;
-    // How many to append to `faults`; fault_count() counts all.
+    // One more ends the scan: the index lacks what follows, and fault_count()
+    // is over max_faults.
     int64_t max_faults = std::numeric_limits<int64_t>::max();
     // Asked now and then.
     std::function<bool()> should_stop = {};
@@ -51,7 +54,7 @@ class RecordIndex {
   int64_t file_bytes() const { return file_.size(); }
   // Records that can be read.
   int64_t size() const { return static_cast<int64_t>(offsets_.size()); }
-  // Faults of the file's structure.
+  // Faults of the file's structure that were found.
   int64_t fault_count() const { return fault_count_; }
   // The byte at which the header of record i begins.
   // CHECKs 0 <= i < size() in debug builds.
@@ -62,10 +65,23 @@ class RecordIndex {
   // Errors  DataLoss  with `fault`, if given, filled: the data are damaged
   Status Read(int64_t i, std::string* data,
               std::optional<RecordFault>* fault = nullptr) const;
+  // The same in `room`, which must have what record_bytes(i) says.
+  StatusOr<std::string_view> Read(
+      int64_t i, absl::Span<char> room,
+      std::optional<RecordFault>* fault = nullptr) const;
+  // From its header to that of the next record, or the file's end.
+  int64_t record_bytes(int64_t i) const;
 
  private:
   explicit RecordIndex(RandomAccessFile file) : file_(std::move(file)) {}
   Status Scan(const Options& options, std::vector<RecordFault>* faults);
+  Status Fail(int64_t i, RecordFaultKind kind, std::string detail,
+              std::optional<RecordFault>* fault) const;
+  StatusOr<int64_t> ReadLength(int64_t i,
+                               std::optional<RecordFault>* fault) const;
+  // The data and their checksum into `out`.
+  Status ReadData(int64_t i, int64_t length, char* out,
+                  std::optional<RecordFault>* fault) const;
 
   RandomAccessFile file_;
   int64_t max_record_bytes_ = 0;

@@ -15,11 +15,15 @@ namespace {
 // Fits the second-level cache, so that checksums read what was just copied.
 constexpr int64_t kBufferBytes = int64_t{1} << 19;
 
-// A cheap test before ParseRecordHeader: most lengths are impossible.
-bool LengthIsAtMost(const char* header, int64_t max) {
+// Cheap tests before ParseRecordHeader: most lengths are impossible, and the
+// usual junk is zeros, where every byte begins the length of an empty record.
+bool MayBeHeader(const char* header, int64_t max, const std::string& empty) {
   static_assert(std::endian::native == std::endian::little);
   uint64_t length;
   std::memcpy(&length, header, sizeof(length));
+  if (length == 0) {
+    return std::memcmp(header, empty.data(), kRecordHeaderBytes) == 0;
+  }
   return length <= static_cast<uint64_t>(max);
 }
 
@@ -229,10 +233,11 @@ Status RecordReader::Recover(RecordFaultKind kind) {
 int64_t RecordReader::SearchHeader() {
   const int64_t room = left() - kRecordHeaderBytes - kRecordFooterBytes;
   const int64_t max = std::clamp(room, int64_t{0}, options_.max_record_bytes);
+  const std::string empty = RecordHeader("");
   const char* const begin = buffer_.data() + at_;
   const char* const end = buffer_.data() + end_ - kRecordHeaderBytes + 1;
   for (const char* p = begin; p < end; ++p) {
-    if (!LengthIsAtMost(p, max)) continue;
+    if (!MayBeHeader(p, max, empty)) continue;
     if (const auto length = ParseRecordHeader(p)) {
       Drop(p - begin);
       return *length;
