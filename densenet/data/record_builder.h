@@ -10,8 +10,10 @@
 // Memory    one image a thread, and what checking it takes
 // Errors    FailedPrecondition  the folder is there and not empty, or is a file
 //                               or a link: told before the work
-//           InvalidArgument     more shards than images; an image that cannot
-//                               be used, with its file and the reason
+//           InvalidArgument     more shards than images; a class name with a
+//                               line break; an image that cannot be used, with
+//                               its file and the reason
+//           DataLoss            more than max_bad images cannot be used
 //           Unavailable         should_stop said so
 //           others              what the system said
 // Numerics  bytes depend on images and options but not on threads
@@ -22,6 +24,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -31,8 +34,6 @@
 #include "densenet/data/record_source.h"
 
 namespace densenet {
-
-inline constexpr std::string_view kRecordLabelsName = "labels.txt";
 
 // A part of a set, in the order of `examples` when it is not shuffled.
 struct RecordSplit {
@@ -48,8 +49,10 @@ struct RecordBuildOptions {
   bool shuffle = true;
   uint64_t seed = 1;
   int threads = 1;
-  // Leave images out that cannot be used, instead of stopping at the first.
+  // Leave images out that cannot be used, up to `max_bad`, instead of stopping
+  // at the first.
   bool skip_bad = false;
+  int64_t max_bad = std::numeric_limits<int64_t>::max();
   std::function<void(int64_t done, int64_t total)> progress = {};
   std::function<bool()> should_stop = {};
 };

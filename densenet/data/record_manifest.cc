@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/str_split.h"
 #include "core/io/file.h"
 #include "densenet/run_config.h"
 #include "densenet/run_folder.h"
@@ -104,19 +105,12 @@ bool IsRecordFileName(std::string_view name) {
 }
 
 StatusOr<std::vector<std::string>> RecordFileNames(const std::string& folder) {
-  std::error_code error;
-  std::vector<std::string> names;
-  fs::directory_iterator entries(folder, error);
-  if (error) return FileError("list", folder, error.value());
-  for (; entries != fs::directory_iterator(); entries.increment(error)) {
-    if (error) return FileError("list", folder, error.value());
-    std::string name = entries->path().filename().string();
+  ASSIGN_OR_RETURN(std::vector<std::string> names, NamesIn(folder));
+  std::erase_if(names, [&](const std::string& name) {
     std::error_code ignored;  // what cannot be looked at fails when opened
-    if (IsRecordFileName(name) && !entries->is_directory(ignored)) {
-      names.push_back(std::move(name));
-    }
-  }
-  std::sort(names.begin(), names.end());
+    return !IsRecordFileName(name) ||
+           fs::is_directory(fs::path(folder) / name, ignored);
+  });
   return names;
 }
 
@@ -232,6 +226,21 @@ StatusOr<RecordManifest> ReadRecordManifest(const std::string& path) {
     manifest.shards.push_back(std::move(shard));
   }
   return manifest;
+}
+
+StatusOr<std::vector<std::string>> ReadRecordLabels(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  std::vector<std::string> names;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    names.emplace_back(StdView(line));
+  }
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  if (names.empty()) {
+    return InvalidArgument(
+        fmt::format("{}: expected the name of a class a line", path));
+  }
+  return names;
 }
 
 Status WriteRecordManifest(const std::string& path,

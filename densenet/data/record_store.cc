@@ -9,15 +9,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <utility>
 
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_replace.h"
 #include "core/io/crc32c.h"
 #include "core/io/file.h"
 #include "core/io/gzip_reader.h"
+#include "core/io/image.h"
 #include "core/io/record_reader.h"
 #include "densenet/data/record_manifest.h"
 
@@ -27,9 +27,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTestNames[] = {"val", "test"};  // also valid...
-constexpr std::string_view kLabelsName = "labels.txt";
 // A label beyond it is no class number but something else.
 constexpr int64_t kMaxClasses = 1'000'000;
+// Room for the largest record is held all along: what images have besides their
+// bytes is little.
+constexpr int64_t kMaxRecordBytes = kMaxImageFileBytes + (int64_t{1} << 20);
 
 // One file of a split, and its records if somebody wrote them down.
 struct SplitFile {
@@ -82,14 +84,11 @@ StatusOr<SplitFiles> FindSplit(const std::string& folder, Split split) {
   if (!fs::is_directory(folder, error)) {
     return NotFound(fmt::format("{}: there is no such folder", folder));
   }
-  std::vector<std::string> subfolders;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_directory(error) && IsOfSplit(name, split)) {
-      subfolders.push_back(name);
-    }
-  }
-  std::sort(subfolders.begin(), subfolders.end());
+  ASSIGN_OR_RETURN(std::vector<std::string> subfolders, NamesIn(folder));
+  std::erase_if(subfolders, [&](const std::string& name) {
+    return !IsOfSplit(name, split) ||
+           !fs::is_directory(fs::path(folder) / name, error);
+  });
   StatusOr<RecordSet> set = FindRecordSet(folder);
   if (set.ok()) {
     found.manifest = set->manifest;
@@ -133,29 +132,15 @@ ExampleSchema SchemaOf(const RecordQuery& query,
   return schema;
 }
 
-StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  std::vector<std::string> names;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    names.emplace_back(StdView(line));
-  }
-  while (!names.empty() && names.back().empty()) names.pop_back();
-  if (names.empty()) {
-    return InvalidArgument(
-        fmt::format("{}: expected the name of a class a line", path));
-  }
-  return names;
-}
-
 // Classes by the labels of the files themselves.
 StatusOr<std::vector<std::string>> CountClasses(const SplitFiles& files,
                                                 const ExampleSchema& schema,
                                                 bool tolerant) {
   int64_t least = std::numeric_limits<int64_t>::max(), most = -1;
   for (const SplitFile& file : files.files) {
-    ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader,
-                     RecordReader::Open(file.path));
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<RecordReader> reader,
+        RecordReader::Open(file.path, {.max_record_bytes = kMaxRecordBytes}));
     for (;;) {
       const auto record = reader->Next();
       if (!record.ok() && reader->fault() && tolerant) continue;
@@ -194,47 +179,81 @@ StatusOr<std::vector<std::string>> ClassNames(const RecordQuery& query,
   if (train.manifest && !train.manifest->class_names.empty()) {
     return train.manifest->class_names;
   }
-  const std::string labels = fmt::format("{}/{}", query.folder, kLabelsName);
+  const std::string labels =
+      fmt::format("{}/{}", query.folder, kRecordLabelsName);
   std::error_code error;
-  if (fs::exists(labels, error)) return ReadLabels(labels);
+  if (fs::exists(labels, error)) return ReadRecordLabels(labels);
   return CountClasses(train, SchemaOf(query, train.manifest),
                       query.max_faults.has_value());
 }
 
+Status WriteFully(int fd, const std::string& name, const char* data,
+                  int64_t bytes) {
+  while (bytes > 0) {
+    const ssize_t n = ::write(fd, data, static_cast<size_t>(bytes));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FileError("write", name, errno);
+    data += n;
+    bytes -= n;
+  }
+  return OkStatus();
+}
+
 // A file that has no name and goes with its descriptor, with what `path`
-// unpacks to.
-StatusOr<UniqueFd> Unpacked(const std::string& path) {
+// unpacks to, up to where it is damaged.
+StatusOr<UniqueFd> Unpacked(const std::string& path, Status* damage) {
   constexpr int64_t kBlock = 1 << 20;
   const char* given = std::getenv("TMPDIR");
-  const std::string folder = given != nullptr && *given ? given : "/tmp";
+  const std::string folder = given != nullptr && *given ? given : "/var/tmp";
   UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   const std::string name = fmt::format("{} (unpacked {})", folder, path);
   if (!fd.valid()) return FileError("create a temporary file in", name, errno);
   ASSIGN_OR_RETURN(std::unique_ptr<GzipReader> reader, GzipReader::Open(path));
   std::vector<char> block(kBlock);
   for (;;) {
-    // What stands before a damage is used; the index reports the rest.
-    ASSIGN_OR_RETURN(const int64_t bytes, reader->Read(block.data(), kBlock));
-    for (int64_t done = 0; done < bytes;) {
-      const ssize_t n = ::write(fd.get(), block.data() + done,
-                                static_cast<size_t>(bytes - done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return FileError("write", name, errno);
-      done += n;
+    const StatusOr<int64_t> bytes =
+        reader->ReadUntilDamage(block.data(), kBlock);
+    if (bytes.status().code() == StatusCode::kDataLoss) {
+      *damage = bytes.status();
+      return fd;
     }
-    if (bytes < kBlock) return fd;
+    RETURN_IF_ERROR(bytes.status());
+    if (*bytes == 0) return fd;
+    RETURN_IF_ERROR(WriteFully(fd.get(), name, block.data(), *bytes));
   }
 }
 
+// Without `max_faults` the first fault is the error; with it up to one more is
+// found, which is enough to refuse the file.
 StatusOr<RecordIndex> OpenIndex(const std::string& path,
-                                std::vector<RecordFault>* faults) {
+                                std::optional<int64_t> max_faults,
+                                std::vector<std::string>* faults) {
   ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
   ASSIGN_OR_RETURN(const bool packed, IsGzipRecordFile(file));
-  if (!packed) return RecordIndex::Open(path, {}, faults);
-  ASSIGN_OR_RETURN(const UniqueFd unpacked, Unpacked(path));
-  StatusOr<RecordIndex> index = RecordIndex::Open(
-      fmt::format("/proc/self/fd/{}", unpacked.get()), {}, faults);
-  if (!index.ok()) return Annotate(index.status(), path);
+  UniqueFd unpacked;
+  Status damage;
+  std::string readable = path;
+  if (packed) {
+    ASSIGN_OR_RETURN(unpacked, Unpacked(path, &damage));
+    if (!max_faults) RETURN_IF_ERROR(damage);
+    readable = fmt::format("/proc/self/fd/{}", unpacked.get());
+  }
+  std::vector<RecordFault> found;
+  StatusOr<RecordIndex> index =
+      RecordIndex::Open(readable,
+                        {.max_record_bytes = kMaxRecordBytes,
+                         .max_faults = max_faults.value_or(0)},
+                        max_faults ? &found : nullptr);
+  if (!index.ok()) {
+    return MakeStatus(
+        index.status().code(),
+        absl::StrReplaceAll(index.status().message(), {{readable, path}}));
+  }
+  for (RecordFault& fault : found) {
+    fault.path = path;
+    faults->push_back(fault.ToString());
+  }
+  if (!damage.ok()) faults->emplace_back(StdView(damage.message()));
   return index;
 }
 
@@ -267,13 +286,13 @@ Status RecordStore::AddShard(const std::string& path,
                              std::optional<int64_t> records,
                              std::optional<int64_t> max_faults,
                              std::vector<std::string>* notes) {
-  std::vector<RecordFault> faults;
-  ASSIGN_OR_RETURN(RecordIndex index,
-                   OpenIndex(path, max_faults ? &faults : nullptr));
-  for (const RecordFault& fault : faults) {
-    notes->push_back("passed over: " + fault.ToString());
+  std::vector<std::string> faults;
+  ASSIGN_OR_RETURN(RecordIndex index, OpenIndex(path, max_faults, &faults));
+  for (const std::string& fault : faults) {
+    notes->push_back("passed over: " + fault);
   }
-  faults_ += static_cast<int64_t>(faults.size());
+  const auto found = static_cast<int64_t>(faults.size());
+  faults_ += found;
   if (records && index.size() != *records) {
     const std::string text = fmt::format("{}: {} records, the manifest says {}",
                                          path, index.size(), *records);
@@ -281,8 +300,7 @@ Status RecordStore::AddShard(const std::string& path,
       return DataLoss(text + "; densenet records verify says what is wrong");
     }
     notes->push_back(text);
-    const auto known = static_cast<int64_t>(faults.size());
-    faults_ += std::max<int64_t>(*records - index.size() - known, 0);
+    faults_ += std::max<int64_t>(*records - index.size() - found, 0);
   }
   if (max_faults && faults_ > *max_faults) {
     return DataLoss(fmt::format(
@@ -291,9 +309,7 @@ Status RecordStore::AddShard(const std::string& path,
         path, faults_, *max_faults, notes->back()));
   }
   for (int64_t i = 0; i < index.size(); ++i) {
-    const int64_t end =
-        i + 1 < index.size() ? index.offset(i + 1) : index.file_bytes();
-    max_bytes_ = std::max(max_bytes_, end - index.offset(i));
+    max_bytes_ = std::max(max_bytes_, index.record_bytes(i));
   }
   const std::string name = fs::path(path).filename().string();
   const int64_t sizes[] = {index.size(), index.file_bytes()};
@@ -319,16 +335,19 @@ std::string RecordStore::NameOf(int64_t i) const {
   return fmt::format("{}: record {}", shard.path, i - shard.first);
 }
 
-StatusOr<LabelledImage> RecordStore::ReadImage(int64_t i) const {
+StatusOr<LabelledImage> RecordStore::ReadImage(int64_t i,
+                                               absl::Span<char> room) const {
   const Shard& shard = ShardOf(i);
-  std::string record;
   std::optional<RecordFault> fault;
-  const Status read = shard.index.Read(i - shard.first, &record, &fault);
-  if (fault) fault->path = shard.path;
-  if (fault) return fault->ToStatus();
-  RETURN_IF_ERROR(read);
-  ASSIGN_OR_RETURN(LabelledImage image,
-                   ParseLabelledImage(record, schema_, NameOf(i)));
+  const StatusOr<std::string_view> record =
+      shard.index.Read(i - shard.first, room, &fault);
+  if (fault) {
+    fault->path = shard.path;
+    return fault->ToStatus();
+  }
+  RETURN_IF_ERROR(record.status());
+  ASSIGN_OR_RETURN(const LabelledImage image,
+                   ParseLabelledImage(*record, schema_, NameOf(i)));
   if (image.label < 0 || image.label >= info_.classes()) {
     return InvalidArgument(fmt::format(
         "{}: label {} (with --label-offset {}), expected one of {} classes, 0 "
@@ -340,22 +359,19 @@ StatusOr<LabelledImage> RecordStore::ReadImage(int64_t i) const {
 }
 
 StatusOr<int32_t> RecordStore::Label(int64_t i) const {
-  ASSIGN_OR_RETURN(const LabelledImage image, ReadImage(i));
+  const Shard& shard = ShardOf(i);
+  std::vector<char> room(
+      static_cast<size_t>(shard.index.record_bytes(i - shard.first)));
+  ASSIGN_OR_RETURN(const LabelledImage image,
+                   ReadImage(i, absl::MakeSpan(room)));
   return static_cast<int32_t>(image.label);
 }
 
 StatusOr<Example> RecordStore::Read(int64_t i, absl::Span<char> scratch) const {
-  ASSIGN_OR_RETURN(const LabelledImage image, ReadImage(i));
-  const size_t bytes = image.encoded.size();
-  if (bytes > scratch.size()) {
-    return DataLoss(fmt::format(
-        "{}: {} bytes; when the file was opened no record had more than {}",
-        NameOf(i), bytes, max_bytes_));
-  }
-  std::memcpy(scratch.data(), image.encoded.data(), bytes);
+  ASSIGN_OR_RETURN(const LabelledImage image, ReadImage(i, scratch));
   return Example{.label = static_cast<int32_t>(image.label),
                  .pixels = nullptr,
-                 .encoded = {scratch.data(), bytes}};
+                 .encoded = image.encoded};
 }
 
 }  // namespace densenet

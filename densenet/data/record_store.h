@@ -15,8 +15,11 @@
 // are looked through once, and their numbers are the names.
 //
 // Files packed by gzip have no index. They are unpacked, from the start, into
-// files without a name in the system's temporary folder ($TMPDIR), which go
-// when the store does, however the process ends.
+// files without a name in the folder for large temporary files ($TMPDIR or
+// /var/tmp: /tmp may be memory), which go when the store does, however the
+// process ends.
+//
+// A record of more than 257 MiB is damage: images have 256 MiB at most.
 //
 // Memory   8 bytes a record
 // Errors   NotFound         no folder, no split
@@ -78,7 +81,8 @@ class RecordStore final : public ExampleStore {
                   std::optional<int64_t> max_faults,
                   std::vector<std::string>* notes);
   const Shard& ShardOf(int64_t i) const;
-  StatusOr<LabelledImage> ReadImage(int64_t i) const;
+  // In `room` for the whole record.
+  StatusOr<LabelledImage> ReadImage(int64_t i, absl::Span<char> room) const;
 
   ImageDatasetInfo info_;
   ExampleSchema schema_;

@@ -11,8 +11,12 @@
 //   image/height, image/width   as the file stores it, before it is turned
 //   image/filename     where it came from
 //
+// Memory    ParseTfExample: the lists, at most 8 times the record, and some 150
+//           bytes for each of at most 2^20 features and values of bytes;
+//           ParseLabelledImage: none
 // Errors    InvalidArgument  no Example, or one without what is wanted: names
-//                            the record and the features that it has
+//                            the record and the features that it has; one of
+//                            more than 2^20 parts
 // Numerics  equal examples are equal bytes
 // Threads   safe
 
@@ -29,6 +33,9 @@
 #include "core/status.h"
 
 namespace densenet {
+
+// Features and values of bytes that an Example may have.
+inline constexpr int64_t kMaxExampleParts = int64_t{1} << 20;
 
 // A feature may be present and have no list at all.
 using TfFeature = std::variant<std::monostate, std::vector<std::string>,
@@ -50,12 +57,13 @@ struct ExampleSchema {
   friend bool operator==(const ExampleSchema&, const ExampleSchema&) = default;
 };
 
-// One labelled image of a record.
+// One labelled image of a record, valid as long as the record.
 struct LabelledImage {
-  std::string encoded;
+  std::string_view encoded;
   int64_t label = 0;  // the stored one minus label_offset; may be negative
 };
 
+// Nothing is copied: what the record holds besides costs nothing.
 // Errors  InvalidArgument  also: not exactly one image or label, a label that
 //                          is no integer
 StatusOr<LabelledImage> ParseLabelledImage(std::string_view record,

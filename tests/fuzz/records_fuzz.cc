@@ -1,5 +1,9 @@
 #include <glog/logging.h>
 
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "core/io/record_index.h"
 #include "core/io/record_reader.h"
 #include "densenet/data/tf_example.h"
@@ -10,6 +14,16 @@ namespace {
 
 constexpr RecordReader::Options kOptions = {.max_record_bytes = 1 << 20};
 
+bool HasImage(const TfFeatures& features) {
+  const auto image = features.find("image/encoded");
+  const auto label = features.find("image/class/label");
+  if (image == features.end() || label == features.end()) return false;
+  const auto* bytes = std::get_if<std::vector<std::string>>(&image->second);
+  const auto* labels = std::get_if<std::vector<int64_t>>(&label->second);
+  return bytes != nullptr && bytes->size() == 1 && labels != nullptr &&
+         labels->size() == 1;
+}
+
 void ParseRecord(std::string_view record) {
   const StatusOr<TfFeatures> features = ParseTfExample(record, "fuzz");
   if (features.ok()) {
@@ -19,7 +33,19 @@ void ParseRecord(std::string_view record) {
     CHECK(read.ok()) << read.status();
     CHECK_EQ(SerializeTfExample(*read), again);
   }
-  ParseLabelledImage(record, {}, "fuzz").status().IgnoreError();
+  const StatusOr<LabelledImage> image = ParseLabelledImage(record, {}, "fuzz");
+  if (features.ok()) {
+    CHECK_EQ(image.ok(), HasImage(*features)) << image.status();
+  }
+  if (!features.ok() || !image.ok()) return;
+  // Two readers of one format: protobuf and our walk over its bytes.
+  const auto* bytes =
+      std::get_if<std::vector<std::string>>(&features->at("image/encoded"));
+  const auto* labels =
+      std::get_if<std::vector<int64_t>>(&features->at("image/class/label"));
+  CHECK(bytes != nullptr && labels != nullptr);
+  CHECK_EQ(bytes->front(), image->encoded);
+  CHECK_EQ(labels->front(), image->label);
 }
 
 // Every byte of a plain file is of a record or was dropped.

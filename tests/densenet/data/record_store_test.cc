@@ -19,6 +19,8 @@ namespace {
 using ::densenet::testing::Fails;
 using ::densenet::testing::TempDir;
 using ::densenet::testing::TfRecordFile;
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -132,6 +134,26 @@ TEST_F(RecordStoreTest, GzipIsUnpackedOnce) {
   dir_.Write("train-00002-of-00003.tfrecord.gz",
              packed.substr(0, packed.size() - 9));
   EXPECT_THAT(Open(), Fails(StatusCode::kDataLoss, {"tfrecord.gz"}));
+  // What stands before the damage can be used by choice.
+  EXPECT_THAT(Open(Split::kTrain, 0),
+              Fails(StatusCode::kDataLoss, {"--max-bad allows 0"}));
+  store = Open(Split::kTrain, 2);
+  ASSERT_OK(store);
+  EXPECT_GE((*store)->count(), 5);
+  EXPECT_THAT(notes_, Contains(AllOf(HasSubstr("tfrecord.gz"),
+                                     HasSubstr("the gzip stream is cut"))));
+  // Faults name the packed file.
+  std::string text = TfRecordFile({Record("x", 0), Record("y", 1)});
+  dir_.Write("train-00002-of-00003.tfrecord.gz",
+             testing::Gzip(text.substr(0, text.size() - 3)));
+  EXPECT_THAT(Open(), Fails(StatusCode::kDataLoss,
+                            {"train-00002-of-00003.tfrecord.gz: record 1"}));
+  store = Open(Split::kTrain, 1);
+  ASSERT_OK(store);
+  EXPECT_EQ((*store)->count(), 4);
+  EXPECT_THAT(
+      notes_,
+      ElementsAre(HasSubstr("train-00002-of-00003.tfrecord.gz: record 1")));
 }
 
 TEST_F(RecordStoreTest, DamageIsTheExamplesOrTheFiles) {
@@ -155,6 +177,18 @@ TEST_F(RecordStoreTest, DamageIsTheExamplesOrTheFiles) {
   ASSERT_OK(store);
   EXPECT_EQ((*store)->count(), 2);
   EXPECT_THAT(notes_, ElementsAre(HasSubstr("passed over")));
+}
+
+TEST_F(RecordStoreTest, FaultsBeyondTheLimitAreNotLookedFor) {
+  WriteUsual();
+  std::string junk;
+  for (int i = 0; i < 1000; ++i) junk += "junk between" + TfRecordFile({"x"});
+  dir_.Write("train-00000-of-00002.tfrecord", junk);
+  dir_.Write("labels.txt", "0\n1\n2\n");
+  EXPECT_THAT(Open(Split::kTrain, 3),
+              Fails(StatusCode::kDataLoss,
+                    {"train-00000-of-00002", "4 damaged", "allows 3"}));
+  EXPECT_EQ(notes_.size(), 4u);
 }
 
 TEST_F(RecordStoreTest, LabelsOutsideTheClasses) {

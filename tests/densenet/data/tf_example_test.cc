@@ -10,9 +10,17 @@ namespace {
 
 using ::densenet::testing::Fails;
 
+using std::string_literals::operator""s;
+
 using Bytes = std::vector<std::string>;
 using Floats = std::vector<float>;
 using Integers = std::vector<int64_t>;
+
+// A field of a message that has a length, of at most 127 bytes.
+std::string Part(int number, const std::string& bytes) {
+  return std::string(1, static_cast<char>(number << 3 | 2)) +
+         static_cast<char>(bytes.size()) + bytes;
+}
 
 TEST(TfExampleTest, WritesTheWireFormat) {
   // Worked out by hand: Example { features { feature { key: "a" value {
@@ -68,6 +76,72 @@ TEST(TfExampleTest, AnyBytesAreAnExampleOrAnError) {
   }
 }
 
+TEST(TfExampleTest, ManyPartsAreRefusedBeforeTheyTakeMemory) {
+  // A feature with values of no bytes, 2 bytes of the record each.
+  const auto record = [](int64_t values) {
+    TfFeatures features = {
+        {"many", Bytes(static_cast<size_t>(values))},
+        {"numbers", Integers(static_cast<size_t>(kMaxExampleParts), 1)}};
+    return SerializeTfExample(features);
+  };
+  EXPECT_OK(ParseTfExample(record(kMaxExampleParts - 2), "x"));
+  EXPECT_THAT(ParseTfExample(record(kMaxExampleParts - 1), "x"),
+              Fails(StatusCode::kInvalidArgument,
+                    {"x: its", "1048577 features and values", "1048576"}));
+  // It takes nothing to look for an image among them.
+  EXPECT_THAT(ParseLabelledImage(record(kMaxExampleParts), {}, "x"),
+              Fails(StatusCode::kInvalidArgument, {"it has many, numbers"}));
+  // Of features: the same one again and again.
+  std::string features;
+  for (int64_t i = 0; i <= kMaxExampleParts; ++i) features += "\x0a\x00"s;
+  std::string example = "\x0a\x82\x80\x80\x01"s;  // their length, a varint
+  EXPECT_THAT(ParseTfExample(example + features, "x"),
+              Fails(StatusCode::kInvalidArgument, {"1048577 features"}));
+}
+
+TEST(LabelledImageTest, ListsOfOneKindAddUpAndTheLastEntryCounts) {
+  const ExampleSchema schema = {.image_key = "i", .label_key = "l"};
+  const auto entry = [](const std::string& name, const std::string& feature) {
+    return Part(1, Part(1, name) + Part(2, feature));
+  };
+  const std::string image = entry("i", Part(1, Part(1, "JPEG")));
+  const std::string packed = Part(3, Part(1, "\x07"));
+  const std::string unpacked = Part(3, "\x08\x07");
+  std::string record;  // the images point into it
+  const auto parse = [&](const std::string& entries) {
+    record = Part(1, entries);
+    return ParseLabelledImage(record, schema, "x");
+  };
+  for (const std::string& label : {packed, unpacked}) {
+    const StatusOr<LabelledImage> read = parse(image + entry("l", label));
+    ASSERT_OK(read);
+    EXPECT_EQ(read->encoded, "JPEG");
+    EXPECT_EQ(read->label, 7);
+  }
+  EXPECT_THAT(parse(image + entry("l", packed + unpacked)),
+              Fails(StatusCode::kInvalidArgument, {"'l' has 2 integers"}));
+  // Another kind takes its place.
+  EXPECT_OK(parse(image + entry("l", Part(1, Part(1, "text")) + packed)));
+  EXPECT_THAT(parse(image + entry("l", packed + Part(2, Part(1, "1234")))),
+              Fails(StatusCode::kInvalidArgument, {"'l' has 1 floats"}));
+  // So does an entry of the same name.
+  EXPECT_OK(parse(image + entry("l", packed + packed) + entry("l", packed)));
+  EXPECT_THAT(parse(image + entry("l", packed) + entry("l", "")),
+              Fails(StatusCode::kInvalidArgument, {"'l' has 0 nothing"}));
+}
+
+TEST(TfExampleTest, UnknownFieldsArePassedOver) {
+  // Field 9 of the Example, as a number, as text that is no message, as 4 and
+  // as 8 bytes.
+  const std::string unknown =
+      "\x48\x07\x4a\x03\xff\xff\xff\x4d\x01\x02\x03\x04"
+      "\x49\x01\x02\x03\x04\x05\x06\x07\x08"s;
+  const StatusOr<TfFeatures> read = ParseTfExample(
+      unknown + SerializeTfExample({{"a", Integers{1}}}) + unknown, "x");
+  ASSERT_OK(read);
+  EXPECT_TRUE(*read == (TfFeatures{{"a", Integers{1}}}));
+}
+
 ImageExample Sample() {
   return {.encoded = "JPEG",
           .format = "jpeg",
@@ -92,8 +166,8 @@ TEST(TfExampleTest, ImagesHaveTheFeaturesOfTensorFlow) {
 }
 
 TEST(LabelledImageTest, FollowsTheSchema) {
-  StatusOr<LabelledImage> image =
-      ParseLabelledImage(SerializeImageExample(Sample()), {}, "x");
+  const std::string record = SerializeImageExample(Sample());
+  StatusOr<LabelledImage> image = ParseLabelledImage(record, {}, "x");
   ASSERT_OK(image);
   EXPECT_EQ(image->encoded, "JPEG");
   EXPECT_EQ(image->label, 3);
