@@ -7,11 +7,30 @@
 #include "densenet/run_folder.h"
 
 namespace densenet::cli {
+namespace {
+
+// Names of files may have line breaks and what a terminal obeys.
+std::string OneLine(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (code < 0x20 || code == 0x7f) {
+      line += fmt::format("\\x{:02x}", code);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+}  // namespace
 
 int Report(const Environment& env, std::string_view command,
            const Status& status, int code) {
   env.err << fmt::format("densenet {}: {}\n", command,
-                         StdView(status.message()))
+                         OneLine(StdView(status.message())))
           << std::flush;
   return code;
 }

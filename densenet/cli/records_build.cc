@@ -38,6 +38,7 @@ struct Options {
   uint64_t seed = 1;
   int threads = 0;
   std::string on_bad_data = "stop";
+  int64_t max_bad = 100;
   std::optional<std::string> json;
 };
 
@@ -49,7 +50,7 @@ struct Input {
   std::vector<RecordSplit> splits;  // the training split first
   std::vector<std::string> class_names;
   int64_t others = 0;
-  std::string an_other;
+  std::vector<std::string> notes;
 };
 
 void AddSplit(std::string name, std::unique_ptr<RecordSource> source,
@@ -97,10 +98,8 @@ Status AddFolder(const std::string& folder, std::string split, bool every_class,
                  Input* input) {
   ASSIGN_OR_RETURN(ClassFiles files,
                    ListClassFiles(folder, input->class_names, every_class));
-  if (files.others > 0 && input->others == 0) {
-    input->an_other = files.an_other;
-  }
-  input->others += files.others;
+  if (files.others.count > 0) input->notes.push_back(files.others.Note(split));
+  input->others += files.others.count;
   AddSplit(std::move(split),
            std::make_unique<ClassFilesSource>(std::move(files)), input);
   return OkStatus();
@@ -213,11 +212,12 @@ StatusOr<RecordBuildReport> Build(const Options& options, const Input& input,
   build.seed = options.seed;
   build.threads = UsableThreads(options.threads);
   build.skip_bad = options.on_bad_data == "skip";
+  build.max_bad = options.max_bad;
   build.progress = ProgressBar(env, "build", "images", 1);
   build.should_stop = env.should_stop;
   StatusOr<RecordBuildReport> report =
       BuildRecords(input.splits, input.class_names, options.out, build);
-  if (!report.ok() && IsBadImage(report.status()) && !build.skip_bad) {
+  if (!report.ok() && IsBadExample(report.status()) && !build.skip_bad) {
     return MakeStatus(
         report.status().code(),
         fmt::format("{} (nothing was written; --on-bad-data skip leaves out "
@@ -229,10 +229,7 @@ StatusOr<RecordBuildReport> Build(const Options& options, const Input& input,
 
 Json Summarize(const Options& options, const Input& input,
                const RecordBuildReport& report, const Environment& env) {
-  if (input.others > 0) {
-    env.out << fmt::format("passed over {} with no image's name, such as {}\n",
-                           Counted(input.others, "file"), input.an_other);
-  }
+  for (const std::string& note : input.notes) env.out << note << '\n';
   Json skipped = Json::array();
   for (const Status& status : report.skipped) {
     if (skipped.size() < kMaxSkippedLines) {
@@ -331,6 +328,11 @@ void AddRecordsBuild(CLI::App& group, const Environment& env,
                    "an image that cannot be used: stop or skip (stop)")
       ->type_name("stop|skip")
       ->check(CLI::IsMember({"stop", "skip"}));
+  command
+      ->add_option("--max-bad", o->max_bad,
+                   "with skip: stop when there are more (100)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   AddOption(*command, "--json", o->json,
             "write {\"records\", \"splits\", \"skipped\", ...}", "FILE");
   command->callback(

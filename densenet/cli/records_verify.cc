@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "densenet/cli/records.h"
@@ -38,6 +39,19 @@ Json ToJson(const RecordSetFault& fault) {
           {"detail", fault.detail}};
 }
 
+// Of the manifest, else of labels.txt in the folder; 0 without either.
+StatusOr<int64_t> KnownClasses(const std::string& path, const RecordSet& set) {
+  if (set.manifest) {
+    return static_cast<int64_t>(set.manifest->class_names.size());
+  }
+  const std::string labels = fmt::format("{}/{}", path, kRecordLabelsName);
+  std::error_code error;
+  if (!std::filesystem::exists(labels, error)) return 0;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                   ReadRecordLabels(labels));
+  return static_cast<int64_t>(names.size());
+}
+
 Status VerifyPath(const std::string& path, const Options& options,
                   const Environment& env, Outcome* outcome) {
   ASSIGN_OR_RETURN(const RecordSet set, FindRecordSet(path, options.manifest));
@@ -45,7 +59,10 @@ Status VerifyPath(const std::string& path, const Options& options,
   if (set.manifest && schema == ExampleSchema()) schema = set.manifest->schema;
   RecordCheckOptions check;
   check.threads = UsableThreads(options.threads);
-  if (options.images) check.images = schema;
+  if (options.images) {
+    check.images = schema;
+    ASSIGN_OR_RETURN(check.classes, KnownClasses(path, set));
+  }
   check.progress = ProgressBar(env, "verify", "MiB", int64_t{1} << 20);
   check.should_stop = env.should_stop;
   ASSIGN_OR_RETURN(const std::vector<RecordFileReport> reports,

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -15,90 +13,105 @@
 namespace densenet {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kMaxDepth = 16;  // below it a link leads in circles
-constexpr std::string_view kImageExtensions[] = {
-    ".jpg", ".jpeg", ".jpe",  ".jfif", ".png",  ".gif",
-    ".bmp", ".tif",  ".tiff", ".webp", ".heic", ".avif"};
+constexpr std::string_view kExtensions[] = {".jpg", ".jpeg", ".jpe", ".jfif",
+                                            ".png"};
 
-bool IsImageName(const std::string& name) {
+bool IsImageName(std::string_view name) {
   const size_t dot = name.rfind('.');
-  if (dot == std::string::npos) return false;
+  if (dot == std::string_view::npos) return false;
   const std::string extension =
-      absl::AsciiStrToLower(AbslView(std::string_view(name).substr(dot)));
-  return std::find(std::begin(kImageExtensions), std::end(kImageExtensions),
-                   extension) != std::end(kImageExtensions);
+      absl::AsciiStrToLower(AbslView(name.substr(dot)));
+  return std::find(std::begin(kExtensions), std::end(kExtensions), extension) !=
+         std::end(kExtensions);
 }
 
-struct Entry {
-  std::string name;
-  bool folder = false;
+bool IsFolder(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+StatusOr<std::vector<std::string>> ShownNamesIn(const std::string& folder) {
+  ASSIGN_OR_RETURN(std::vector<std::string> names, NamesIn(folder));
+  std::erase_if(names,
+                [](const std::string& name) { return name.starts_with('.'); });
+  return names;
+}
+
+class Walk {
+ public:
+  Walk(const std::string& folder,
+       absl::FunctionRef<void(std::string, int64_t)> fn, OtherFiles* others)
+      : folder_(folder), fn_(fn), others_(others) {}
+
+  Status Visit(const std::string& relative, int depth) {
+    const std::string folder = folder_ + "/" + relative;
+    if (depth > kMaxDepth) {
+      return FailedPrecondition(fmt::format(
+          "{}: folders are {} deep here; does a link lead in circles?", folder,
+          depth));
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                     ShownNamesIn(folder));
+    for (const std::string& name : names) {
+      struct stat info;
+      const bool there = ::stat((folder + "/" + name).c_str(), &info) == 0;
+      std::string inner = relative + "/" + name;
+      if (there && S_ISDIR(info.st_mode)) {
+        RETURN_IF_ERROR(Visit(inner, depth + 1));
+      } else if (IsImageName(name) && (!there || S_ISREG(info.st_mode))) {
+        fn_(std::move(inner), there ? int64_t{info.st_size} : 0);
+      } else {
+        others_->Add(folder + "/" + name);
+      }
+    }
+    return OkStatus();
+  }
+
+ private:
+  const std::string& folder_;
+  absl::FunctionRef<void(std::string, int64_t)> fn_;
+  OtherFiles* others_;
 };
 
-// What a folder has, sorted; links are followed.
-StatusOr<std::vector<Entry>> EntriesOf(const std::string& folder) {
-  std::error_code error;
-  fs::directory_iterator entries(folder, error);
-  if (error) return FileError("list", folder, error.value());
-  std::vector<Entry> result;
-  for (; entries != fs::directory_iterator(); entries.increment(error)) {
-    if (error) return FileError("list", folder, error.value());
-    std::string name = entries->path().filename().string();
-    if (name.starts_with('.')) continue;
-    std::error_code ignored;  // a link to nowhere is no folder
-    result.push_back({std::move(name), entries->is_directory(ignored)});
-  }
-  std::sort(result.begin(), result.end(),
-            [](const Entry& a, const Entry& b) { return a.name < b.name; });
-  return result;
-}
-
-// Adds the files below folder/relative.
-Status AddFiles(const std::string& relative, int64_t label, int depth,
-                ClassFiles* out) {
-  const std::string folder = out->folder + "/" + relative;
-  if (depth > kMaxDepth) {
-    return FailedPrecondition(fmt::format(
-        "{}: folders are {} deep here; does a link lead in circles?", folder,
-        depth));
-  }
-  ASSIGN_OR_RETURN(const std::vector<Entry> entries, EntriesOf(folder));
-  for (const Entry& entry : entries) {
-    std::string name = relative + "/" + entry.name;
-    if (entry.folder) {
-      RETURN_IF_ERROR(AddFiles(name, label, depth + 1, out));
-    } else if (IsImageName(entry.name)) {
-      std::error_code error;  // what has no size fails when it is read
-      const auto bytes = fs::file_size(out->folder + "/" + name, error);
-      out->files.push_back(
-          {std::move(name), label, error ? 0 : static_cast<int64_t>(bytes)});
-    } else if (out->others++ == 0) {
-      out->an_other = out->folder + "/" + name;
-    }
-  }
-  return OkStatus();
-}
-
 }  // namespace
+
+std::string ImageExtensions() {
+  return fmt::format("{}", fmt::join(kExtensions, ", "));
+}
+
+void OtherFiles::Add(const std::string& path) {
+  if (count++ == 0) first = path;
+}
+
+std::string OtherFiles::Note(std::string_view split) const {
+  if (count == 0) return "";
+  return fmt::format(
+      "passed over in the {} images, not named as JPEG or PNG: {}{}", split,
+      first, count > 1 ? fmt::format(" and {} more", count - 1) : "");
+}
+
+StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder) {
+  if (!IsFolder(folder)) {
+    return NotFound(fmt::format("{}: there is no such folder", folder));
+  }
+  ASSIGN_OR_RETURN(std::vector<std::string> names, ShownNamesIn(folder));
+  std::erase_if(names, [&](const std::string& name) {
+    return !IsFolder(folder + "/" + name);
+  });
+  return names;
+}
+
+Status ForEachImage(const std::string& folder, const std::string& relative,
+                    absl::FunctionRef<void(std::string name, int64_t bytes)> fn,
+                    OtherFiles* others) {
+  return Walk(folder, fn, others).Visit(relative, 1);
+}
 
 int64_t ClassFiles::bytes() const {
   int64_t sum = 0;
   for (const ClassFile& file : files) sum += file.bytes;
   return sum;
-}
-
-StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder) {
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) {
-    return NotFound(fmt::format("{}: there is no such folder", folder));
-  }
-  ASSIGN_OR_RETURN(std::vector<Entry> entries, EntriesOf(folder));
-  std::vector<std::string> names;
-  for (Entry& entry : entries) {
-    if (entry.folder) names.push_back(std::move(entry.name));
-  }
-  return names;
 }
 
 StatusOr<ClassFiles> ListClassFiles(const std::string& folder,
@@ -124,7 +137,11 @@ StatusOr<ClassFiles> ListClassFiles(const std::string& folder,
   for (size_t label = 0; label < classes.size(); ++label) {
     const std::string& name = classes[label];
     if (std::binary_search(present.begin(), present.end(), name)) {
-      RETURN_IF_ERROR(AddFiles(name, static_cast<int64_t>(label), 1, &result));
+      const auto add = [&](std::string file, int64_t bytes) {
+        result.files.push_back(
+            {std::move(file), static_cast<int64_t>(label), bytes});
+      };
+      RETURN_IF_ERROR(ForEachImage(folder, name, add, &result.others));
     } else if (every_class) {
       return FailedPrecondition(
           fmt::format("{}: there is no folder for class '{}'", folder, name));
@@ -132,8 +149,8 @@ StatusOr<ClassFiles> ListClassFiles(const std::string& folder,
   }
   if (result.files.empty()) {
     return FailedPrecondition(
-        fmt::format("{}: no image files (.jpg, .png) in its class folders {}",
-                    folder, fmt::join(present, ", ")));
+        fmt::format("{}: no image files ({}) in its class folders {}", folder,
+                    ImageExtensions(), fmt::join(present, ", ")));
   }
   return result;
 }

@@ -1,17 +1,19 @@
 // densenet/data/class_files.h
 //
 // The image files of a folder of class folders, DIR/<class>/..., at any depth
-// (of 16): what an image data set is built from.
+// (of 16): what an image data set is read, or built, from.
 //
-// A file counts as an image by its name: .jpg, .jpeg, .png and the like, and
-// also formats that cannot be decoded here (.gif, .webp, ...), so that whoever
-// reads them finds out. Other files are passed over and counted; names that
-// begin with a dot are not looked at.
+// A file is an image by its name: .jpg, .jpeg, .jpe, .jfif or .png, in any
+// case. Other files, and pipes, sockets and devices of whatever name, are
+// passed over and counted; names that begin with a dot are not looked at.
+// Links are followed. One that leads nowhere is an image by its name like any
+// other: whoever reads it finds out.
 //
 // Memory    the names of the files
 // Errors    NotFound            no such folder
 //           FailedPrecondition  no class folders, no images, a class without
-//                               folder or a folder without class
+//                               folder or a folder without class; links that
+//                               lead in circles
 // Threads   safe
 
 #ifndef DENSENET_DENSENET_DATA_CLASS_FILES_H_
@@ -19,11 +21,37 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "core/status.h"
 
 namespace densenet {
+
+// ".jpg, .jpeg, .jpe, .jfif, .png": for messages.
+std::string ImageExtensions();
+
+// What was passed over.
+struct OtherFiles {
+  int64_t count = 0;
+  std::string first;
+
+  void Add(const std::string& path);
+  // "passed over in the train images, not named as JPEG or PNG: a/b.gif and 3
+  // more"; "" when there are none.
+  std::string Note(std::string_view split) const;
+};
+
+// The names of the folders in `folder`, sorted byte by byte.
+StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder);
+
+// Calls `fn` for each image below folder/relative with its name in `folder`
+// ("bees/1.jpg") and its size (0 where that cannot be told), folder by folder
+// in the order of the names.
+Status ForEachImage(const std::string& folder, const std::string& relative,
+                    absl::FunctionRef<void(std::string name, int64_t bytes)> fn,
+                    OtherFiles* others);
 
 struct ClassFile {
   std::string name;  // in the folder: "bees/1.jpg"
@@ -35,14 +63,10 @@ struct ClassFiles {
   std::string folder;
   std::vector<std::string> class_names;
   std::vector<ClassFile> files;  // by class, then by name
-  int64_t others = 0;            // files that are no images
-  std::string an_other;          // one of them
+  OtherFiles others;
 
   int64_t bytes() const;
 };
-
-// The names of the folders in `folder`, sorted byte by byte.
-StatusOr<std::vector<std::string>> FoldersIn(const std::string& folder);
 
 // `class_names` gives the order of the classes; "every_class" asks for a folder
 // of each. A folder of another name is an error.

@@ -6,15 +6,15 @@
 //                             in alphabetical order
 //   DIR/val/<class>/...       evaluated on; also validation/, valid/, test/
 //
-// Below a class folder files are found at any depth (of 16). What does not end
-// in .jpg, .jpeg, .jpe or .png (in any case) or begins with a dot is passed
-// over; `others` counts the former.
+// Which files are images, and what is passed over, says
+// densenet/data/class_files.h.
 //
 // Memory   the names of the files and 16 bytes for each
-// Errors   InvalidArgument  no class folders, a class in val/ that train/ does
-//                           not have, no images
-//          NotFound         no folder, no split
-//          others           what the system said
+// Errors   InvalidArgument     no class folders, a class in val/ that train/
+//                              does not have, no images
+//          FailedPrecondition  links that lead in circles
+//          NotFound            no folder, no split
+//          others              what the system said
 // Threads  safe to read
 
 #ifndef DENSENET_DENSENET_DATA_CLASS_FOLDER_H_
@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "densenet/data/class_files.h"
 #include "densenet/data/dataset.h"
 #include "densenet/data/example_store.h"
 
@@ -37,9 +38,8 @@ class ClassFolder final : public ExampleStore {
   static StatusOr<std::unique_ptr<ClassFolder>> Open(const std::string& folder,
                                                      Split split);
 
-  // Files that were passed over, and one of them.
-  int64_t others() const { return others_; }
-  const std::string& an_other() const { return an_other_; }
+  // Files that were passed over.
+  const OtherFiles& others() const { return others_; }
 
   const ImageDatasetInfo& Info() const override { return info_; }
   int64_t count() const override {
@@ -57,22 +57,16 @@ class ClassFolder final : public ExampleStore {
     int32_t name_bytes = 0;
     int32_t label = 0;
   };
-  struct File {
-    std::string name;  // relative to the class folder
-    int64_t bytes = 0;
-  };
 
   Status AddClass(int32_t label);
-  Status List(const std::string& relative, int depth, std::vector<File>* files);
 
   std::string split_folder_;
   ImageDatasetInfo info_;
   std::string names_;  // of all files, one after the other
   std::vector<Entry> entries_;
-  int64_t max_bytes_ = 0;
+  int64_t max_bytes_ = 1;  // 0 would say: not encoded
   uint32_t digest_ = 0;
-  int64_t others_ = 0;
-  std::string an_other_;
+  OtherFiles others_;
 };
 
 }  // namespace densenet

@@ -27,12 +27,8 @@ StatusOr<std::unique_ptr<ExampleStore>> OpenFolder(
     const std::string& folder, Split split, std::vector<std::string>* notes) {
   ASSIGN_OR_RETURN(std::unique_ptr<ClassFolder> set,
                    ClassFolder::Open(folder, split));
-  if (set->others() > 0) {
-    notes->push_back(fmt::format(
-        "passed over in the {} images, not named as JPEG or PNG: {}{}",
-        Name(split), set->an_other(),
-        set->others() > 1 ? fmt::format(" and {} more", set->others() - 1)
-                          : ""));
+  if (set->others().count > 0) {
+    notes->push_back(set->others().Note(Name(split)));
   }
   return std::unique_ptr<ExampleStore>(std::move(set));
 }

@@ -4,8 +4,9 @@
 // files as training asks for them. What a batch is made of.
 //
 // Memory   an index; a reader brings the room for one encoded image
-// Errors   DataLoss, InvalidArgument, NotFound  this example is bad, others
-//                    may not be; the message names its file (and record)
+// Errors   DataLoss, InvalidArgument, NotFound, PermissionDenied  this example
+//                    is bad, others may not be; the message names its file
+//                    (and record)
 //          others    the machine's: out of memory, too many open files, ...
 // Threads  safe to read
 
@@ -66,7 +67,8 @@ class ExampleStore {
 inline bool IsBadExample(const Status& status) {
   return status.code() == StatusCode::kDataLoss ||
          status.code() == StatusCode::kInvalidArgument ||
-         status.code() == StatusCode::kNotFound;
+         status.code() == StatusCode::kNotFound ||
+         status.code() == StatusCode::kPermissionDenied;
 }
 
 }  // namespace densenet

@@ -220,8 +220,9 @@ class Build {
           shard.split->source->Read(examples[static_cast<size_t>(at)]);
       if (image.ok()) {
         RETURN_IF_ERROR(writer.Append(Serialize(*image)));
-      } else if (options_.skip_bad && IsBadImage(image.status())) {
+      } else if (options_.skip_bad && IsBadExample(image.status())) {
         shard.skipped.push_back(image.status());
+        RETURN_IF_ERROR(CountBad(image.status()));
       } else {
         return image.status();
       }
@@ -245,6 +246,15 @@ class Build {
          .filename = image.filename});
   }
 
+  Status CountBad(const Status& last) {
+    const int64_t bad = ++bad_;
+    if (bad <= options_.max_bad) return OkStatus();
+    return DataLoss(
+        fmt::format("{} images could not be read, --max-bad allows {}; the "
+                    "last: {}",
+                    bad, options_.max_bad, StdView(last.message())));
+  }
+
   Status CheckStop() {
     if (!options_.should_stop) return OkStatus();
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -262,6 +272,7 @@ class Build {
   const RecordBuildOptions& options_;
   const TemporaryFolder& folder_;
   std::vector<Shard> shards_;
+  std::atomic<int64_t> bad_{0};
   std::mutex mutex_;  // around the callbacks
   int64_t done_ = 0;
   int64_t total_ = 0;
@@ -273,6 +284,14 @@ StatusOr<RecordBuildReport> BuildRecords(
     absl::Span<const RecordSplit> splits,
     const std::vector<std::string>& class_names, const std::string& folder,
     const RecordBuildOptions& options) {
+  for (const std::string& name : class_names) {
+    if (name.find_first_of("\r\n") != std::string::npos) {
+      return InvalidArgument(fmt::format(
+          "the class name '{}' has a line break, and {} has a name a line; "
+          "give the folder another name",
+          name, kRecordLabelsName));
+    }
+  }
   ASSIGN_OR_RETURN(TemporaryFolder temporary, TemporaryFolder::Create(folder));
   Build build(class_names, options, temporary);
   RETURN_IF_ERROR(build.Plan(splits));

@@ -148,6 +148,12 @@ class SetCheck {
         ParseLabelledImage(record, *options_.images, kItself);
     if (!image.ok()) return add("example", image.status());
     report.labels.Add({image->label, image->label});
+    if (options_.classes > 0 &&
+        (image->label < 0 || image->label >= options_.classes)) {
+      add("label", InvalidArgument(fmt::format(
+                       "{}, expected one of {} classes, 0 to {}", image->label,
+                       options_.classes, options_.classes - 1)));
+    }
     const StatusOr<ImageInfo> info = CheckImage(image->encoded, kItself);
     if (!info.ok()) add("image", info.status());
   }

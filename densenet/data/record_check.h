@@ -29,7 +29,7 @@
 namespace densenet {
 
 // Of a record: `kind` is that of core/io/record_format.h, or "example",
-// "image". Of a file: "missing file", "extra file", "unreadable file",
+// "image", "label". Of a file: "missing file", "extra file", "unreadable file",
 // "missing records", "extra records", "other bytes".
 struct RecordSetFault {
   std::string file;
@@ -66,6 +66,8 @@ struct RecordCheckOptions {
   int threads = 1;
   // Look at every record as an image with a label, and decode it.
   std::optional<ExampleSchema> images = std::nullopt;
+  // Labels are 0 to classes - 1; 0: any are.
+  int64_t classes = 0;
   std::function<void(int64_t done_bytes, int64_t total_bytes)> progress = {};
   std::function<bool()> should_stop = {};
 };

@@ -6,23 +6,18 @@
 #include <utility>
 
 #include "core/io/file.h"
+#include "core/io/image.h"
 #include "core/io/image_info.h"
 #include "core/io/png_writer.h"
 
 namespace densenet {
-
-bool IsBadImage(const Status& status) {
-  return status.code() == StatusCode::kDataLoss ||
-         status.code() == StatusCode::kInvalidArgument ||
-         status.code() == StatusCode::kNotFound;
-}
 
 StatusOr<SourceImage> ClassFilesSource::Read(int64_t i) const {
   CHECK(0 <= i && i < count());
   const ClassFile& file = files_.files[static_cast<size_t>(i)];
   const std::string path = files_.folder + "/" + file.name;
   SourceImage image;
-  ASSIGN_OR_RETURN(image.encoded, ReadFile(path));
+  ASSIGN_OR_RETURN(image.encoded, ReadFile(path, kMaxImageFileBytes));
   ASSIGN_OR_RETURN(const ImageInfo info, CheckImage(image.encoded, path));
   image.format = info.format;
   image.label = file.label;

@@ -3,8 +3,9 @@
 // Labelled images to be written as records, one at a time and by number.
 //
 // Memory    Read(): the encoded image; 3 bytes a pixel while it is checked
-// Errors    Read(): those of ReadFile and CheckImage; IsBadImage tells those of
-//           the image from those of the machine
+// Errors    Read(): those of ReadFile and CheckImage; IsBadExample
+//           (densenet/data/example_store.h) tells those of the image from those
+//           of the machine
 // Threads   const functions are safe
 
 #ifndef DENSENET_DENSENET_DATA_RECORD_SOURCE_H_
@@ -38,9 +39,6 @@ class RecordSource {
   // CHECKs 0 <= i < count().
   virtual StatusOr<SourceImage> Read(int64_t i) const = 0;
 };
-
-// Whether an error of Read() is of the image and not of the machine.
-bool IsBadImage(const Status& status);
 
 // The files as they are, each decoded once to see that it is whole.
 class ClassFilesSource final : public RecordSource {

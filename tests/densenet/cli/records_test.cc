@@ -158,20 +158,34 @@ TEST_F(RecordsTest, SplitsOfTheFolderAreKept) {
 
 TEST_F(RecordsTest, ABadFileStopsTheBuildOrIsSkipped) {
   WritePhotos("");
-  data_.Write("ants/imageNotFound.gif", "GIF89a");
+  data_.Write("ants/imageNotFound.jpg", "GIF89a");
+  data_.Write("ants/moving.gif", "GIF89a");
   data_.Write("bees/notes.txt", "");
   ExpectFails({"build", "--data", data_.path(), "--out", dir_.File("set")}, 1,
-              {"ants/imageNotFound.gif", "GIF", "--on-bad-data skip"});
+              {"ants/imageNotFound.jpg", "GIF", "--on-bad-data skip"});
   EXPECT_THAT(dir_.Names(), IsEmpty());
+  ExpectFails({"build", "--data", data_.path(), "--out", dir_.File("set"),
+               "--on-bad-data", "skip", "--max-bad", "0"},
+              1, {"1 images", "--max-bad allows 0", "imageNotFound.jpg"});
   EXPECT_EQ(Run({"build", "--data", data_.path(), "--out", dir_.File("set"),
                  "--on-bad-data", "skip", "--json", dir_.File("b.json")}),
             0);
-  EXPECT_THAT(out_.str(),
-              AllOf(HasSubstr("skipped"), HasSubstr("imageNotFound.gif"),
-                    HasSubstr("notes.txt")));
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(HasSubstr("skipped"), HasSubstr("imageNotFound.jpg"),
+            HasSubstr("passed over in the train images, not named as JPEG or "
+                      "PNG: " +
+                      data_.File("ants/moving.gif") + " and 1 more")));
   EXPECT_EQ(ReadJson("b.json")["records"], 20);
   EXPECT_EQ(ReadJson("b.json")["skipped"].size(), 1u);
   EXPECT_EQ(Run({"verify", dir_.File("set")}), 0);
+}
+
+TEST_F(RecordsTest, AnErrorIsOneLineWhateverTheName) {
+  WritePhotos("");
+  data_.Write("ants/two\nlines \x1b[31m.jpg", "junk");
+  ExpectFails({"build", "--data", data_.path(), "--out", dir_.File("set")}, 1,
+              {"ants/two\\nlines \\x1b[31m.jpg"});
 }
 
 TEST_F(RecordsTest, BuildsFromADataSet) {

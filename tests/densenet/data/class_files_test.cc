@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -29,6 +30,7 @@ TEST(ClassFilesTest, ListsImagesByClassAndName) {
   WriteFile(dir, "b/1.png", "1");
   WriteFile(dir, "a/deep/er/x.jpeg", "333");
   WriteFile(dir, "a/y.gif", "");
+  WriteFile(dir, "a/z.jfif", "");
   WriteFile(dir, "a/.hidden.jpg", "no");
   WriteFile(dir, "a/Thumbs.db", "no");
   WriteFile(dir, "readme.txt", "beside the folders");
@@ -43,12 +45,33 @@ TEST(ClassFilesTest, ListsImagesByClassAndName) {
     names.push_back(file.name);
     labels.push_back(file.label);
   }
-  EXPECT_THAT(names,
-              ElementsAre("a/deep/er/x.jpeg", "a/y.gif", "b/1.png", "b/2.JPG"));
+  EXPECT_THAT(
+      names, ElementsAre("a/deep/er/x.jpeg", "a/z.jfif", "b/1.png", "b/2.JPG"));
   EXPECT_THAT(labels, ElementsAre(0, 0, 1, 1));
   EXPECT_EQ(files->bytes(), 6);
-  EXPECT_EQ(files->others, 1);
-  EXPECT_THAT(files->an_other, HasSubstr("a/Thumbs.db"));
+  EXPECT_EQ(files->others.count, 2);
+  EXPECT_EQ(files->others.Note("train"),
+            "passed over in the train images, not named as JPEG or PNG: " +
+                dir.File("a/Thumbs.db") + " and 1 more");
+  EXPECT_EQ(OtherFiles().Note("train"), "");
+}
+
+TEST(ClassFilesTest, WhatIsNoFileIsPassedOver) {
+  TempDir dir;
+  WriteFile(dir, "a/folder.jpg/1.jpg", "1");
+  // Opening it would wait for a writer.
+  ASSERT_EQ(::mkfifo(dir.File("a/pipe.jpg").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/zero", dir.File("a/zero.jpg"));
+  std::filesystem::create_symlink("gone", dir.File("a/dangling.jpg"));
+  std::filesystem::create_symlink("self.png", dir.File("a/self.png"));
+  std::filesystem::create_symlink("gone", dir.File("a/dangling.txt"));
+  const StatusOr<ClassFiles> files = ListClassFiles(dir.path(), {"a"}, true);
+  ASSERT_OK(files);
+  std::vector<std::string> names;
+  for (const ClassFile& file : files->files) names.push_back(file.name);
+  EXPECT_THAT(
+      names, ElementsAre("a/dangling.jpg", "a/folder.jpg/1.jpg", "a/self.png"));
+  EXPECT_EQ(files->others.count, 3);
 }
 
 TEST(ClassFilesTest, AGivenOrderOfClassesIsKept) {

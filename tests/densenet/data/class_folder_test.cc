@@ -47,8 +47,8 @@ TEST_F(ClassFolderTest, ListsTheImagesOfClasses) {
   EXPECT_EQ(train.Info().height, 0);
   ASSERT_EQ(train.count(), 3);
   EXPECT_EQ(train.max_encoded_bytes(), 4);
-  EXPECT_EQ(train.others(), 1);
-  EXPECT_THAT(train.an_other(), EndsWith("train/ants/note.txt"));
+  EXPECT_EQ(train.others().count, 1);
+  EXPECT_THAT(train.others().first, EndsWith("train/ants/note.txt"));
   const std::vector<std::pair<std::string, std::string>> expected = {
       {"train/ants/deep/er/x.jpeg", "aaaa"},
       {"train/bees/1.JPG", "b"},
@@ -131,7 +131,25 @@ TEST_F(ClassFolderTest, ErrorsSayWhatIsExpected) {
   std::filesystem::create_directory_symlink(dir_.File("train/ants"),
                                             dir_.File("train/ants/circle"));
   EXPECT_THAT(open(Split::kTrain),
-              Fails(StatusCode::kInvalidArgument, {"circles"}));
+              Fails(StatusCode::kFailedPrecondition, {"circles"}));
+}
+
+TEST_F(ClassFolderTest, LinksToNowhereAreBadExamples) {
+  std::filesystem::create_directories(dir_.File("train/a"));
+  std::filesystem::create_symlink("gone", dir_.File("train/a/1.jpg"));
+  std::filesystem::create_symlink("2.jpg", dir_.File("train/a/2.jpg"));
+  const auto set = ClassFolder::Open(dir_.path(), Split::kTrain);
+  ASSERT_OK(set);
+  ASSERT_EQ((*set)->count(), 2);
+  // Nothing can be read, but they are files still and not pixels.
+  EXPECT_GT((*set)->max_encoded_bytes(), 0);
+  std::vector<char> scratch(1);
+  const auto dangling = (*set)->Read(0, absl::MakeSpan(scratch));
+  EXPECT_THAT(dangling, Fails(StatusCode::kNotFound, {"1.jpg"}));
+  EXPECT_TRUE(IsBadExample(dangling.status()));
+  const auto circle = (*set)->Read(1, absl::MakeSpan(scratch));
+  EXPECT_THAT(circle, Fails(StatusCode::kInvalidArgument, {"2.jpg"}));
+  EXPECT_TRUE(IsBadExample(circle.status()));
 }
 
 }  // namespace

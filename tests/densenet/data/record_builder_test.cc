@@ -173,6 +173,24 @@ TEST(RecordBuilderTest, ABadImageStopsOrIsSkipped) {
   ASSERT_EQ(report->skipped.size(), 10u);
   EXPECT_THAT(report->skipped[1],
               Fails(StatusCode::kInvalidArgument, {"image 19:"}));
+  options.max_bad = 10;
+  EXPECT_OK(BuildRecords({SplitOf("train", source)}, kClasses, dir.File("ten"),
+                         options));
+  options.max_bad = 9;
+  EXPECT_THAT(BuildRecords({SplitOf("train", source)}, kClasses,
+                           dir.File("nine"), options),
+              Fails(StatusCode::kDataLoss,
+                    {"10 images", "--max-bad allows 9", "the last: image"}));
+  EXPECT_THAT(dir.Names(), ElementsAre("out", "ten"));
+}
+
+TEST(RecordBuilderTest, RefusesAClassNameOfTwoLines) {
+  TempDir dir;
+  const FakeSource source(3);
+  EXPECT_THAT(
+      BuildRecords({SplitOf("train", source)}, {"a\nb", "c"}, dir.File("out"),
+                   {}),
+      Fails(StatusCode::kInvalidArgument, {"line break", "labels.txt"}));
 }
 
 TEST(RecordBuilderTest, RefusesWhatCannotBe) {

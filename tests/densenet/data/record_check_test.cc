@@ -26,6 +26,7 @@ using ::densenet::testing::TfRecordFile;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // "file: kind", for every fault.
 std::vector<std::string> Check(const std::string& path,
@@ -173,6 +174,12 @@ TEST(RecordCheckTest, ImagesAndLabelsAreLookedAtOnRequest) {
   EXPECT_EQ(report.labels.max, 5);
   EXPECT_THAT(report.faults[1].ToString(), HasSubstr("record 2, byte"));
   EXPECT_THAT(report.faults[1].detail, HasSubstr("a GIF image"));
+  RecordCheckOptions five = options;
+  five.classes = 5;
+  EXPECT_THAT(Check(path, five),
+              ElementsAre("x: label", "x: example", "x: image", "x: example"));
+  five.classes = 6;
+  EXPECT_THAT(Check(path, five), SizeIs(3));
   EXPECT_THAT(LabelsFromOneNote(report.labels, {}),
               HasSubstr("--label-offset 1"));
   EXPECT_EQ(LabelsFromOneNote({0, 5}, {}), "");
