@@ -2,7 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "densenet/byte_size.h"
 #include "densenet/cli/datasets.h"
 #include "densenet/data/dataset_catalog.h"
@@ -82,6 +85,45 @@ StatusOr<std::string> Describe(const PublishedDataset& dataset) {
   return text;
 }
 
+// Data of the user's own.
+struct OwnData {
+  std::string_view name;
+  std::string_view title;
+  absl::Span<const std::string_view> files;
+  std::string_view note;
+};
+
+constexpr std::string_view kFolderFiles[] = {"train/<class>/<image files>",
+                                             "val/<class>/<image files>"};
+constexpr std::string_view kRecordsFiles[] = {
+    "train*.tfrecord, train-00000-of-00004, ...", "val*, test*",
+    "manifest.json or labels.txt"};
+constexpr OwnData kOwnData[] = {
+    {"folder", "class folders of JPEG and PNG files of any size", kFolderFiles,
+     "Also validation/, valid/ or test/. The class folders of train/, sorted, "
+     "are the classes."},
+    {"records",
+     "TFRecord files of tf.train.Example with JPEG or PNG images of any size",
+     kRecordsFiles,
+     "Plain or .gz; folders train/ and val/ too. `densenet records build` "
+     "writes them. --image-key, --label-key and --label-offset name other "
+     "features."},
+};
+
+Json RowOf(const OwnData& data) {
+  return Json{{"name", data.name},
+              {"title", data.title},
+              {"expects",
+               std::vector<std::string>(data.files.begin(), data.files.end())},
+              {"note", data.note}};
+}
+
+std::string Describe(const OwnData& data) {
+  return fmt::format("{:<14} {}\n    in --data DIR: {}\n  {}\n", data.name,
+                     data.title, fmt::join(data.files, "\n                   "),
+                     data.note);
+}
+
 int Run(const Options& options, const Environment& env) {
   Status status = CheckJsonOption(options.json);
   if (!status.ok()) return Report(env, kName, status, kExitFailed);
@@ -93,6 +135,10 @@ int Run(const Options& options, const Environment& env) {
     StatusOr<std::string> text = Describe(dataset);
     if (!text.ok()) return Report(env, kName, text.status(), kExitFailed);
     env.out << *text << '\n';
+  }
+  for (const OwnData& data : kOwnData) {
+    rows.push_back(RowOf(data));
+    env.out << Describe(data) << '\n';
   }
   status = WriteJsonOption(options.json, Json{{"rows", std::move(rows)}});
   return status.ok() ? kExitDone : Report(env, kName, status, kExitFailed);

@@ -13,6 +13,7 @@
 #include "core/io/image.h"
 #include "densenet/cli/app.h"
 #include "densenet/run_folder.h"
+#include "tests/densenet/photo_folder.h"
 #include "tests/densenet/test_cifar.h"
 #include "tests/support/http_server.h"
 #include "tests/support/status_matchers.h"
@@ -89,6 +90,13 @@ TEST_F(DatasetsTest, ListSaysWhereEachIsHad) {
   EXPECT_EQ(rows[0]["downloads"][0]["url"],
             "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz");
   EXPECT_EQ(rows[0]["files"].size(), 6u);
+  // What is trained on without a publisher.
+  const Json& folder = rows[rows.size() - 2];
+  EXPECT_EQ(folder["name"], "folder");
+  EXPECT_EQ(folder["expects"][0], "train/<class>/<image files>");
+  EXPECT_EQ(rows[rows.size() - 1]["name"], "records");
+  EXPECT_THAT(out_.str(), HasSubstr("train/<class>/<image files>"));
+  EXPECT_THAT(out_.str(), HasSubstr("--label-offset"));
 }
 
 TEST_F(DatasetsTest, VerifyReportsFaultsAndFails) {
@@ -174,6 +182,47 @@ TEST_F(DatasetsTest, PreviewDrawsASheet) {
                "--out", dir_.File("t.png")},
               1, {"none"});
   EXPECT_FALSE(fs::exists(dir_.File("t.png")));
+}
+
+TEST_F(DatasetsTest, PreviewDrawsPhotographs) {
+  testing::WritePhotoFolder(data_);
+  data_.Write("train/ants/other.gif", "GIF89a");
+  ASSERT_EQ(Run({"records", "build", "--data", data_.path(), "--out",
+                 dir_.File("set")}),
+            0)
+      << err_.str();
+  const auto preview = [&](const std::string& name, const std::string& data) {
+    return std::vector<std::string>{"datasets",
+                                    "preview",
+                                    name,
+                                    "--data",
+                                    data,
+                                    "--out",
+                                    dir_.File(name + ".png"),
+                                    "--augment",
+                                    "imagenet",
+                                    "--count",
+                                    "4",
+                                    "--image-size",
+                                    "96",
+                                    "--json",
+                                    dir_.File("p.json")};
+  };
+  ASSERT_EQ(Run(preview("folder", data_.path())), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("passed over in the train images"));
+  ASSERT_EQ(Run(preview("records", dir_.File("set"))), 0) << err_.str();
+  EXPECT_EQ(ReadJson("p.json")["images"], 4);
+  const StatusOr<Image> sheet = ReadImage(dir_.File("records.png"));
+  ASSERT_OK(sheet);
+  EXPECT_GT(sheet->height, 2 * 96);
+  EXPECT_LT(sheet->height, 3 * 96);
+  ExpectFails({"datasets", "preview", "folder", "--data", data_.path(), "--out",
+               dir_.File("t.png"), "--count", "20", "--image-size", "4096"},
+              2, {"--count 20", "4096x4096", "fewer"});
+  data_.Write("train/ants/000.jpg", "cut");
+  ExpectFails({"datasets", "preview", "folder", "--data", data_.path(), "--out",
+               dir_.File("t.png")},
+              2, {"train/ants/000.jpg", "expected a JPEG or PNG"});
 }
 
 }  // namespace
