@@ -26,6 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Fuzz, CorpusTest,
                          ::testing::Values(Target{"records", FuzzRecords},
                                            Target{"idx", FuzzIdx},
                                            Target{"cifar", FuzzCifar},
+                                           Target{"svhn", FuzzSvhn},
                                            Target{"image", FuzzImage}),
                          [](const auto& param) { return param.param.name; });
 

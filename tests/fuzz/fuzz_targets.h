@@ -21,6 +21,8 @@ void FuzzRecords(std::string_view bytes);
 void FuzzIdx(std::string_view bytes);
 // A file of CIFAR-10 or, when the first byte is odd, CIFAR-100.
 void FuzzCifar(std::string_view bytes);
+// The MATLAB file of SVHN's test images.
+void FuzzSvhn(std::string_view bytes);
 // A JPEG or PNG file.
 void FuzzImage(std::string_view bytes);
 
