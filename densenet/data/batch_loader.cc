@@ -54,18 +54,20 @@ StatusOr<std::unique_ptr<BatchLoader>> BatchLoader::Create(
   std::unique_ptr<BatchLoader> loader(new BatchLoader(source, options));
   const ImageDatasetInfo& info = source->info();
   const int64_t examples = LargestBatch(*source);
+  // Zeros, so that all of it is resident now: a batch that is first needed when
+  // the network happens to be slow would look like growth.
   for (int64_t i = 0; i <= options.ahead; ++i) {
     auto slot = std::make_unique<Slot>();
-    ASSIGN_OR_RETURN(slot->images, Tensor::Empty(resource, DType::kFloat32,
+    ASSIGN_OR_RETURN(slot->images, Tensor::Zeros(resource, DType::kFloat32,
                                                  {examples, info.height,
                                                   info.width, info.channels}));
     ASSIGN_OR_RETURN(slot->labels,
-                     Tensor::Empty(resource, DType::kInt32, {examples}));
+                     Tensor::Zeros(resource, DType::kInt32, {examples}));
     loader->free_.push_back(slot.get());
     loader->slots_.push_back(std::move(slot));
   }
   for (int i = 0; i < options.workers; ++i) {
-    ASSIGN_OR_RETURN(Tensor bytes, Tensor::Empty(resource, DType::kUInt8,
+    ASSIGN_OR_RETURN(Tensor bytes, Tensor::Zeros(resource, DType::kUInt8,
                                                  {source->workspace_bytes()}));
     loader->workspaces_.emplace_back(
         absl::MakeSpan(reinterpret_cast<char*>(bytes.data<uint8_t>()),

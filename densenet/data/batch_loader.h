@@ -6,7 +6,7 @@
 //
 // Shapes    those of BatchSource
 // Memory    (ahead + 1) batches and a workspace for each worker, from the
-//           resource: PlannedBytes; nothing that grows
+//           resource: PlannedBytes; resident from the start, nothing grows
 // Errors    ResourceExhausted  the resource has no room
 //           InvalidArgument    ahead < 0 or workers < 1
 //           Get(): those of BatchSource::FillPart, of the first example in the
