@@ -6,13 +6,10 @@
 
 #include <utility>
 
+#include "densenet/json_field.h"
+
 namespace densenet {
 namespace {
-
-constexpr char kModelKey[] = "densenet.model";
-constexpr char kDataKey[] = "densenet.data";
-constexpr char kRunKey[] = "densenet.run";
-constexpr char kClockKey[] = "densenet.clock";
 
 std::string ParameterName(const std::string& name) {
   return "parameters/" + name;
@@ -46,32 +43,6 @@ void ForEachCounter(Progress& p, Visit visit) {
 bool IsLaterCounter(std::string_view name) {
   return name == "counters/correct_top5" || name == "counters/skipped" ||
          name == "counters/stale_evaluations";
-}
-
-Json ToJson(const DataDescription& data) {
-  Json json;
-  json["dataset"] = data.dataset;
-  json["train_examples"] = data.train_examples;
-  json["class_names"] = data.class_names;
-  json["mean"] = data.normalization.mean;
-  json["std"] = data.normalization.std;
-  if (data.digest != 0) json["digest"] = data.digest;
-  return json;
-}
-
-StatusOr<DataDescription> DataFromJson(const Json& json) {
-  DataDescription data;
-  try {
-    json.at("dataset").get_to(data.dataset);
-    json.at("train_examples").get_to(data.train_examples);
-    json.at("class_names").get_to(data.class_names);
-    json.at("mean").get_to(data.normalization.mean);
-    json.at("std").get_to(data.normalization.std);
-    data.digest = json.value("digest", uint32_t{0});
-  } catch (const nlohmann::json::exception& e) {
-    return InvalidArgument(fmt::format("data description: {}", e.what()));
-  }
-  return data;
 }
 
 // The JSON text under a metadata key.
@@ -110,6 +81,38 @@ Status CheckTensor(const SafetensorsFile& file, const std::string& name,
 
 }  // namespace
 
+Json ToJson(const DataDescription& data) {
+  Json json;
+  json["dataset"] = data.dataset;
+  json["train_examples"] = data.train_examples;
+  json["class_names"] = data.class_names;
+  json["mean"] = data.normalization.mean;
+  json["std"] = data.normalization.std;
+  if (data.digest != 0) json["digest"] = data.digest;
+  return json;
+}
+
+namespace {
+
+Status ReadFields(const Json& json, DataDescription* data) {
+  RETURN_IF_ERROR(ReadField(json, "dataset", &data->dataset));
+  RETURN_IF_ERROR(ReadField(json, "train_examples", &data->train_examples));
+  RETURN_IF_ERROR(ReadField(json, "class_names", &data->class_names));
+  RETURN_IF_ERROR(ReadField(json, "mean", &data->normalization.mean));
+  RETURN_IF_ERROR(ReadField(json, "std", &data->normalization.std));
+  if (!json.contains("digest")) return OkStatus();
+  return ReadField(json, "digest", &data->digest);
+}
+
+}  // namespace
+
+StatusOr<DataDescription> DataDescriptionFromJson(const Json& json) {
+  DataDescription data;
+  const Status status = ReadFields(json, &data);
+  if (!status.ok()) return Annotate(status, "data description");
+  return data;
+}
+
 Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
                       ParameterStore& store,
                       const std::vector<std::string>& slot_names) {
@@ -138,10 +141,10 @@ Status SaveCheckpoint(const std::string& path, const CheckpointInfo& info,
   const Json clock = {{"seconds", info.progress.seconds},
                       {"total_seconds", info.progress.total_seconds}};
   const SafetensorsMetadata metadata = {
-      {kClockKey, DumpJson(clock)},
-      {kModelKey, DumpJson(densenet::ToJson(info.model))},
-      {kDataKey, DumpJson(ToJson(info.data))},
-      {kRunKey, DumpJson(info.run)}};
+      {kClockMetadata, DumpJson(clock)},
+      {kModelMetadata, DumpJson(densenet::ToJson(info.model))},
+      {kDataMetadata, DumpJson(densenet::ToJson(info.data))},
+      {kRunMetadata, DumpJson(info.run)}};
   return WriteSafetensors(path, items, metadata);
 }
 
@@ -155,13 +158,13 @@ StatusOr<Checkpoint> Checkpoint::Open(const std::string& path) {
 }
 
 Status Checkpoint::ReadMetadata() {
-  ASSIGN_OR_RETURN(const Json model, ParseMetadata(file_, kModelKey));
-  ASSIGN_OR_RETURN(const Json data, ParseMetadata(file_, kDataKey));
-  ASSIGN_OR_RETURN(info_.run, ParseMetadata(file_, kRunKey));
+  ASSIGN_OR_RETURN(const Json model, ParseMetadata(file_, kModelMetadata));
+  ASSIGN_OR_RETURN(const Json data, ParseMetadata(file_, kDataMetadata));
+  ASSIGN_OR_RETURN(info_.run, ParseMetadata(file_, kRunMetadata));
   StatusOr<ModelConfig> config = ModelConfigFromJson(model);
   if (!config.ok()) return Annotate(config.status(), path());
   info_.model = *config;
-  StatusOr<DataDescription> description = DataFromJson(data);
+  StatusOr<DataDescription> description = DataDescriptionFromJson(data);
   if (!description.ok()) return Annotate(description.status(), path());
   info_.data = *std::move(description);
   const int64_t names = static_cast<int64_t>(info_.data.class_names.size());
@@ -179,14 +182,14 @@ Status Checkpoint::ReadMetadata() {
 }
 
 Status Checkpoint::ReadProgress() {
-  ASSIGN_OR_RETURN(const Json clock, ParseMetadata(file_, kClockKey));
-  try {
-    clock.at("seconds").get_to(info_.progress.seconds);
-    clock.at("total_seconds").get_to(info_.progress.total_seconds);
-  } catch (const nlohmann::json::exception& e) {
-    return DataLoss(fmt::format("{}: clock: {}", path(), e.what()));
+  ASSIGN_OR_RETURN(const Json clock, ParseMetadata(file_, kClockMetadata));
+  Status status = ReadField(clock, "seconds", &info_.progress.seconds);
+  status.Update(
+      ReadField(clock, "total_seconds", &info_.progress.total_seconds));
+  if (!status.ok()) {
+    return DataLoss(
+        fmt::format("{}: clock: {}", path(), StdView(status.message())));
   }
-  Status status;
   ForEachCounter(info_.progress, [&](const std::string& name, auto& value) {
     using T = std::decay_t<decltype(value)>;
     if (!status.ok()) return;
@@ -212,8 +215,17 @@ Status Checkpoint::CheckTensors() const {
 }
 
 Status Checkpoint::ReadNetwork(ParameterStore& store) const {
+  return ReadTensors(store, /*classifier=*/true);
+}
+
+Status Checkpoint::ReadFeatures(ParameterStore& store) const {
+  return ReadTensors(store, /*classifier=*/false);
+}
+
+Status Checkpoint::ReadTensors(ParameterStore& store, bool classifier) const {
   for (size_t i = 0; i < store.parameters().size(); ++i) {
     const int64_t index = static_cast<int64_t>(i);
+    if (!classifier && IsOfClassifier(store.parameters()[i].name)) continue;
     RETURN_IF_ERROR(file_.Read(ParameterName(store.parameters()[i].name),
                                store.value(index)));
   }

@@ -69,6 +69,16 @@ struct DataDescription {
                          const DataDescription&) = default;
 };
 
+Json ToJson(const DataDescription& data);
+// Errors  InvalidArgument  names the key
+StatusOr<DataDescription> DataDescriptionFromJson(const Json& json);
+
+// Keys of a checkpoint's metadata.
+inline constexpr char kModelMetadata[] = "densenet.model";
+inline constexpr char kDataMetadata[] = "densenet.data";
+inline constexpr char kRunMetadata[] = "densenet.run";
+inline constexpr char kClockMetadata[] = "densenet.clock";
+
 struct CheckpointInfo {
   ModelConfig model;
   DataDescription data;
@@ -93,6 +103,8 @@ class Checkpoint {
 
   // Into a store made of the model's specs.
   Status ReadNetwork(ParameterStore& store) const;
+  // Likewise all but the classifier, of which the store's may be another.
+  Status ReadFeatures(ParameterStore& store) const;
   // All that training needs. DataLoss when a slot is missing.
   Status ReadAll(ParameterStore& store,
                  const std::vector<std::string>& slot_names) const;
@@ -102,6 +114,7 @@ class Checkpoint {
   Status ReadMetadata();
   Status ReadProgress();
   Status CheckTensors() const;
+  Status ReadTensors(ParameterStore& store, bool classifier) const;
 
   SafetensorsFile file_;
   CheckpointInfo info_;

@@ -1,6 +1,8 @@
 #include "densenet/classifier.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "core/ops/bias_add.h"
 #include "core/ops/matmul.h"
@@ -150,9 +152,6 @@ Status Classifier::AddBackward(StepBuilder& builder) {
   const int64_t n = builder.max_batch();
   const BufferId d_logits = builder.Floats(
       "classifier.logits.gradient", BufferKind::kGradients, n * classes_);
-  const BufferId d_pooled =
-      builder.Floats("classifier.pooled.gradient", BufferKind::kGradients,
-                     n * norm_.channels());
   // One for all rows where classes count alike.
   const bool weighted = !class_weights_.empty();
   const BufferId share = builder.Floats("classifier.share",
@@ -173,7 +172,19 @@ Status Classifier::AddBackward(StepBuilder& builder) {
                        {weighted ? 1 : 0}),
             Rows(step, d_logits, classes_), loss_params_);
       });
+  if (!builder.training()) {
+    return AddLinearBackwardTask(builder, d_logits, std::nullopt);
+  }
+  const BufferId d_pooled =
+      builder.Floats("classifier.pooled.gradient", BufferKind::kGradients,
+                     n * norm_.channels());
   RETURN_IF_ERROR(AddLinearBackwardTask(builder, d_logits, d_pooled));
+  AddPoolBackwardTask(builder, d_pooled);
+  return OkStatus();
+}
+
+void Classifier::AddPoolBackwardTask(StepBuilder& builder, BufferId d_pooled) {
+  const Context& ctx = builder.ctx();
   norm_.BeginBackward(builder);
   const BufferId scratch = builder.Scratch(
       "classifier.pool.backward",
@@ -193,11 +204,11 @@ Status Classifier::AddBackward(StepBuilder& builder) {
                 return OkStatus();
               });
   norm_.EndBackward(builder);
-  return OkStatus();
 }
 
 Status Classifier::AddLinearBackwardTask(StepBuilder& builder,
-                                         BufferId d_logits, BufferId d_pooled) {
+                                         BufferId d_logits,
+                                         std::optional<BufferId> d_pooled) {
   const Context& ctx = builder.ctx();
   const int64_t n = builder.max_batch();
   const int64_t c = norm_.channels();
@@ -216,17 +227,19 @@ Status Classifier::AddLinearBackwardTask(StepBuilder& builder,
   const int64_t bytes = std::max({weight_bytes, data_bytes, bias_bytes});
   const BufferId workspace = builder.Bytes("classifier.backward.workspace",
                                            BufferKind::kScratch, bytes);
+  std::vector<BufferId> buffers = {pooled_, d_logits, workspace};
+  if (d_pooled) buffers.push_back(*d_pooled);
   builder.Add(
-      "classifier.linear.backward", "backward head",
-      {pooled_, d_logits, d_pooled, workspace},
+      "classifier.linear.backward", "backward head", std::move(buffers),
       [=, this, &ctx](const Step& step) {
         const absl::Span<char> scratch = Workspace(step, workspace, bytes);
         const TensorView dy = Rows(step, d_logits, classes_);
         RETURN_IF_ERROR(MatMul(ctx, Rows(step, pooled_, c), dy, weight_product,
                                Weight(w_.gradient()), scratch));
         RETURN_IF_ERROR(BiasAddBackward(ctx, dy, Bias(b_.gradient()), scratch));
+        if (!d_pooled) return OkStatus();
         return MatMul(ctx, dy, Weight(w_.value()), data_product,
-                      Rows(step, d_pooled, c), scratch);
+                      Rows(step, *d_pooled, c), scratch);
       });
   return OkStatus();
 }

@@ -8,6 +8,7 @@
 #define DENSENET_DENSENET_CLASSIFIER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/types/span.h"
@@ -45,8 +46,10 @@ class Classifier {
   }
   Status AddLinearTask(StepBuilder& builder);
   void AddLossTask(StepBuilder& builder);
+  // Without `d_pooled` only the gradients of weight and bias.
   Status AddLinearBackwardTask(StepBuilder& builder, BufferId d_logits,
-                               BufferId d_pooled);
+                               std::optional<BufferId> d_pooled);
+  void AddPoolBackwardTask(StepBuilder& builder, BufferId d_pooled);
 
   const BlockFeatures& features_;
   const int64_t classes_;

@@ -279,6 +279,10 @@ std::vector<ParameterSpec> StatisticsSpecs(const ModelConfig& config) {
   return specs;
 }
 
+bool IsOfClassifier(std::string_view parameter) {
+  return parameter.starts_with("classifier.");
+}
+
 int64_t ParameterCount(const ModelConfig& config) {
   int64_t count = 0;
   for (const ParameterSpec& spec : ParameterSpecs(config)) {

@@ -89,6 +89,8 @@ Extent BlockExtent(const ModelConfig& config, int64_t block);
 std::vector<ParameterSpec> ParameterSpecs(const ModelConfig& config);
 std::vector<ParameterSpec> StatisticsSpecs(const ModelConfig& config);
 int64_t ParameterCount(const ModelConfig& config);
+// Whether a parameter is of the last, linear layer. They come last.
+bool IsOfClassifier(std::string_view parameter);
 
 // Multiply-adds of the convolutions in one image's forward pass of the
 // published network (the transition's 1x1 convolution before its pooling, as

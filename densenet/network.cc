@@ -84,6 +84,11 @@ Status Network::State::AddForward() {
 
 Status Network::State::AddBackward() {
   RETURN_IF_ERROR(classifier->AddBackward(builder));
+  if (!builder.training()) {
+    // Nothing else has a gradient.
+    builder.AddGradientsReadyTask("features.conv0.weight");
+    return OkStatus();
+  }
   builder.AddGradientsReadyTask(
       fmt::format("features.norm{}.weight", layers.size() + 1));
   for (size_t b = layers.size(); b-- > 0;) {
@@ -199,7 +204,8 @@ StatusOr<BatchResult> Network::Run(const Step& step) {
 }
 
 Status Network::CheckStatistics(const Step& step) const {
-  if (options_.mode == Mode::kEvaluate || options_.frozen_statistics) {
+  if (options_.mode == Mode::kEvaluate || options_.frozen_statistics ||
+      options_.freeze_features) {
     return OkStatus();
   }
   const Extent last = BlockExtent(

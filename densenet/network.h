@@ -63,6 +63,10 @@ class Network {
     // Training: normalize with the running statistics and leave them alone
     // (fine-tuning). They are constants to the gradient.
     bool frozen_statistics = false;
+    // Training: only the classifier is. All before it runs as in evaluation:
+    // running statistics, no dropout, no activations kept; the gradients of
+    // its parameters are left alone.
+    bool freeze_features = false;
     // Training: of the loss (core/ops/sparse_softmax_cross_entropy.h).
     double label_smoothing = 0;
     // Training: an example's loss counts as often as its class's weight says;

@@ -15,6 +15,7 @@
 #include "densenet/class_weights.h"
 #include "densenet/data/data_source.h"
 #include "densenet/data/normalization.h"
+#include "densenet/initial_network.h"
 #include "densenet/option_range.h"
 #include "densenet/presets.h"
 
@@ -148,6 +149,44 @@ Status ResolveData(const RunOptions& o, RunConfig& c) {
   RETURN_IF_ERROR(CheckRange("prefetch", c.prefetch, 0, kMaxPrefetch));
   c.workers = o.workers.value_or(c.workers);
   RETURN_IF_ERROR(CheckRange("workers", c.workers, 0, kMaxThreads));
+  return OkStatus();
+}
+
+// Which network the run starts from, and what follows from that. What
+// config.json says of it is enough to go on with a run when the file is gone.
+Status ResolveInitialNetwork(const RunOptions& o, RunConfig& c) {
+  c.freeze_features = o.freeze_features.value_or(false);
+  if (!o.init_from) {
+    if (!c.freeze_features && !o.init_digest) return OkStatus();
+    return InvalidArgument(
+        "--freeze-features and --init-digest go with --init-from: which "
+        "network does the run start from?");
+  }
+  c.init_from = *o.init_from;
+  c.init_digest = o.init_digest.value_or("");
+  std::error_code error;
+  if (o.init_digest && o.normalize &&
+      !std::filesystem::exists(c.init_from, error)) {
+    return OkStatus();
+  }
+  ASSIGN_OR_RETURN(const InitialNetwork initial,
+                   DescribeInitialNetwork(*o.init_from));
+  if (o.init_digest && *o.init_digest != initial.digest) {
+    return InvalidArgument(fmt::format(
+        "--init-from {}: its digest is {}, expected {}: it is another file "
+        "than the run began with",
+        *o.init_from, initial.digest, *o.init_digest));
+  }
+  RETURN_IF_ERROR(CheckFits(initial, c.model));
+  c.init_from = initial.path;
+  c.init_digest = initial.digest;
+  if (!o.normalize) {
+    const Normalization& n = initial.info.data.normalization;
+    c.normalize =
+        fmt::format("{}/{}", fmt::join(n.mean, ","), fmt::join(n.std, ","));
+    RETURN_IF_ERROR(
+        ParseNormalization(c.normalize, c.model.image_channels).status());
+  }
   return OkStatus();
 }
 
@@ -320,6 +359,7 @@ StatusOr<ModelConfig> ResolveModel(const RunOptions& o) {
   if (o.stem) {
     ASSIGN_OR_RETURN(model.stem, ParseStem(*o.stem));
   }
+  model.batch_norm_epsilon = o.bn_epsilon.value_or(model.batch_norm_epsilon);
   if (o.blocks) {
     for (int64_t layers : *o.blocks) {
       RETURN_IF_ERROR(CheckRange("blocks", layers, 1, kMaxLayers));
@@ -346,6 +386,7 @@ StatusOr<RunConfig> ResolveRunConfig(const RunOptions& o) {
   const Recipe recipe = RecipeOf(c);
   c.model.dropout = o.dropout.value_or(recipe.dropout);
   RETURN_IF_ERROR(ValidateModelConfig(c.model));
+  RETURN_IF_ERROR(ResolveInitialNetwork(o, c));
   RETURN_IF_ERROR(ResolveOptimization(o, recipe, c));
   RETURN_IF_ERROR(ResolveMachineAndFolder(o, c));
   return c;

@@ -43,6 +43,7 @@ struct RunOptions {
   std::optional<double> dropout;
   std::optional<std::string> stem;
   std::optional<int64_t> stem_channels;
+  std::optional<double> bn_epsilon;
   // Data
   std::optional<std::string> dataset;
   std::optional<std::string> data;
@@ -75,6 +76,10 @@ struct RunOptions {
   std::optional<double> label_smoothing;
   std::optional<std::string> class_weights;
   std::optional<uint64_t> seed;
+  // Fine-tuning
+  std::optional<std::string> init_from;
+  std::optional<std::string> init_digest;
+  std::optional<bool> freeze_features;
   // Machine
   std::optional<std::string> strategy;
   std::optional<std::string> memory_budget;
@@ -139,6 +144,11 @@ struct RunConfig {
   std::string class_weights;  // see class_weights.h; "": all alike
   ScheduleConfig schedule;
   uint64_t seed = 1;
+
+  // Where the run starts from (initial_network.h); "": random values.
+  std::string init_from;
+  std::string init_digest;
+  bool freeze_features = false;  // only the classifier is trained
 
   // Nothing: "auto", chosen when the plan is known (training_plan.h).
   std::optional<Strategy> strategy;

@@ -3,31 +3,19 @@
 #include <algorithm>
 
 #include "absl/time/time.h"
+#include "densenet/json_field.h"
 #include "densenet/run_config.h"
 
 namespace densenet {
 namespace {
 
 // Options that a continued run may change.
-constexpr std::string_view kFree[] = {"preset",
-                                      "data",
-                                      "epochs",
-                                      "max-steps",
-                                      "patience",
-                                      "max-time",
-                                      "keep-every",
-                                      "on-bad-data",
-                                      "max-bad",
-                                      "prefetch",
-                                      "workers",
-                                      "strategy",
-                                      "device",
-                                      "threads",
-                                      "eval-every",
-                                      "keep",
-                                      "memory-budget",
-                                      "checkpoint-every",
-                                      "checkpoint-minutes"};
+constexpr std::string_view kFree[] = {
+    "preset",      "data",          "init-from",        "epochs",
+    "max-steps",   "patience",      "max-time",         "keep-every",
+    "on-bad-data", "max-bad",       "prefetch",         "workers",
+    "strategy",    "device",        "threads",          "eval-every",
+    "keep",        "memory-budget", "checkpoint-every", "checkpoint-minutes"};
 
 std::string ValueOr(const Json& json, const std::string& key) {
   return json.contains(key) ? DumpJson(json[key]) : "the default";
@@ -63,7 +51,11 @@ Json ToJson(const RunConfig& c) {
   if (c.label_offset) json["label-offset"] = *c.label_offset;
   if (c.image_size > 0) json["image-size"] = c.image_size;
   json["augment"] = Name(c.augment);
-  if (c.normalize != RecipeOf(c).normalize) {
+  if (c.model.batch_norm_epsilon != ModelConfig().batch_norm_epsilon) {
+    json["bn-epsilon"] = c.model.batch_norm_epsilon;
+  }
+  // Of a network that the run starts from, it may be that of other images.
+  if (c.normalize != RecipeOf(c).normalize || !c.init_from.empty()) {
     json["normalize"] = c.normalize;
   }
   json["validation"] = c.validation;
@@ -96,6 +88,11 @@ Json ToJson(const RunConfig& c) {
   if (c.label_smoothing > 0) json["label-smoothing"] = c.label_smoothing;
   if (!c.class_weights.empty()) json["class-weights"] = c.class_weights;
   json["seed"] = c.seed;
+  if (!c.init_from.empty()) {
+    json["init-from"] = c.init_from;
+    json["init-digest"] = c.init_digest;
+  }
+  if (c.freeze_features) json["freeze-features"] = true;
   json["strategy"] = c.strategy ? Name(*c.strategy) : kAutoOption;
   if (c.memory_budget_bytes > 0) {
     json["memory-budget"] = std::to_string(c.memory_budget_bytes);
@@ -128,29 +125,39 @@ Json ToJson(const ModelConfig& m) {
   return json;
 }
 
+namespace {
+
+Status ReadFields(const Json& json, ModelConfig* m) {
+  std::string stem;
+  RETURN_IF_ERROR(ReadField(json, "block_config", &m->block_config));
+  RETURN_IF_ERROR(ReadField(json, "growth_rate", &m->growth_rate));
+  RETURN_IF_ERROR(ReadField(json, "bottleneck", &m->bottleneck));
+  RETURN_IF_ERROR(ReadField(json, "compression", &m->compression));
+  RETURN_IF_ERROR(ReadField(json, "dropout", &m->dropout));
+  RETURN_IF_ERROR(ReadField(json, "stem", &stem));
+  ASSIGN_OR_RETURN(m->stem, ParseStem(stem));
+  RETURN_IF_ERROR(ReadField(json, "stem_channels", &m->stem_channels));
+  RETURN_IF_ERROR(ReadField(json, "image_height", &m->image_height));
+  RETURN_IF_ERROR(ReadField(json, "image_width", &m->image_width));
+  RETURN_IF_ERROR(ReadField(json, "image_channels", &m->image_channels));
+  RETURN_IF_ERROR(ReadField(json, "classes", &m->classes));
+  RETURN_IF_ERROR(
+      ReadField(json, "batch_norm_epsilon", &m->batch_norm_epsilon));
+  return ReadField(json, "batch_norm_momentum", &m->batch_norm_momentum);
+}
+
+}  // namespace
+
 StatusOr<ModelConfig> ModelConfigFromJson(const Json& json) {
   ModelConfig m;
-  // nlohmann reports a missing key or another type by an exception.
-  try {
-    json.at("block_config").get_to(m.block_config);
-    json.at("growth_rate").get_to(m.growth_rate);
-    json.at("bottleneck").get_to(m.bottleneck);
-    json.at("compression").get_to(m.compression);
-    json.at("dropout").get_to(m.dropout);
-    ASSIGN_OR_RETURN(m.stem, ParseStem(json.at("stem").get<std::string>()));
-    json.at("stem_channels").get_to(m.stem_channels);
-    json.at("image_height").get_to(m.image_height);
-    json.at("image_width").get_to(m.image_width);
-    json.at("image_channels").get_to(m.image_channels);
-    json.at("classes").get_to(m.classes);
-    json.at("batch_norm_epsilon").get_to(m.batch_norm_epsilon);
-    json.at("batch_norm_momentum").get_to(m.batch_norm_momentum);
-  } catch (const nlohmann::json::exception& e) {
-    return InvalidArgument(fmt::format("model configuration: {}", e.what()));
-  }
-  if (json.size() != ToJson(m).size()) {
-    return InvalidArgument(
-        "model configuration: unknown keys; written by a later version?");
+  const Status status = ReadFields(json, &m);
+  if (!status.ok()) return Annotate(status, "model configuration");
+  const Json known = ToJson(m);
+  for (const auto& [key, value] : json.items()) {
+    if (known.contains(key)) continue;
+    return InvalidArgument(fmt::format(
+        "model configuration: unknown key '{}'; written by a later version?",
+        key));
   }
   RETURN_IF_ERROR(ValidateModelConfig(m));
   return m;
@@ -182,7 +189,7 @@ bool Overrules(const std::string& key, const std::string& file_key) {
   };
   if (key == "preset") {
     return is_one_of({"depth", "blocks", "growth", "bottleneck", "compression",
-                      "dropout", "stem", "stem-channels"});
+                      "dropout", "stem", "stem-channels", "bn-epsilon"});
   }
   if (key == "depth") return is_one_of({"blocks"});
   if (key == "blocks") return is_one_of({"depth"});

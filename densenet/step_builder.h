@@ -84,7 +84,13 @@ class StepBuilder {
 
   const Context& ctx() const { return ctx_; }
   const ModelConfig& config() const { return config_; }
-  bool training() const { return options_.mode == Network::Mode::kTrain; }
+  // Of the layers before the classifier; not with frozen features.
+  bool training() const {
+    return trains_classifier() && !options_.freeze_features;
+  }
+  bool trains_classifier() const {
+    return options_.mode == Network::Mode::kTrain;
+  }
   // Batch norm normalizes by the batch: training, unless statistics are frozen.
   bool batch_statistics() const {
     return training() && !options_.frozen_statistics;
@@ -94,11 +100,11 @@ class StepBuilder {
   int64_t max_batch() const { return options_.max_batch; }
   // Of the training loss; evaluation has the plain one.
   CrossEntropyParams loss_params() const {
-    return {training() ? options_.label_smoothing : 0.0};
+    return {trains_classifier() ? options_.label_smoothing : 0.0};
   }
   absl::Span<const float> class_weights() const {
-    return training() ? absl::MakeConstSpan(options_.class_weights)
-                      : absl::Span<const float>();
+    return trains_classifier() ? absl::MakeConstSpan(options_.class_weights)
+                               : absl::Span<const float>();
   }
   int64_t threads() const { return ctx_.threads().threads(); }
 

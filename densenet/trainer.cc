@@ -274,6 +274,12 @@ void Describe(const TrainingRun& run, const std::string& folder,
       c.optimizer.weight_decay, c.seed));
   console.Line(fmt::format("machine cpu, {} threads, strategy {}",
                            run.threads(), Name(*c.strategy)));
+  if (!c.init_from.empty()) {
+    console.Line("images  normalized by " + c.normalize);
+  }
+  if (c.freeze_features) {
+    console.Line("frozen  all but the classifier, in evaluation mode");
+  }
   for (const std::string& choice : run.choices()) {
     console.Line("auto    " + choice);
   }
@@ -343,7 +349,12 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
                    TrainingRun::Create(config));
   checkpoints.KeepEvery(config.keep_every * run->steps_per_epoch());
   const Json now = ToJson(run->config());
-  if (newest) RETURN_IF_ERROR(run->Restore(newest->checkpoint));
+  std::string initial;
+  if (newest) {
+    RETURN_IF_ERROR(run->Restore(newest->checkpoint));
+  } else {
+    ASSIGN_OR_RETURN(initial, run->TakeInitialNetwork());
+  }
 
   // From here on the folder stays, whatever happens.
   folder.Commit();
@@ -351,6 +362,7 @@ StatusOr<TrainResult> Train(const RunConfig& asked, const TrainHooks& hooks,
   if (!then) RETURN_IF_ERROR(folder.WriteConfig(now));
   RETURN_IF_ERROR(console.OpenLog(folder.log_path()));
   Describe(*run, folder.path(), console);
+  if (!initial.empty()) console.Line("start   " + initial);
   for (const std::string& line : taken) console.Line("auto    " + line);
   if (newest) {
     RETURN_IF_ERROR(Resume(*newest, *then, *run, checkpoints, console));

@@ -127,6 +127,7 @@ StatusOr<TrainingPlan> PlanTraining(const Context& ctx, const RunConfig& config,
   Network::Options options;
   options.strategy = strategy;
   options.max_batch = train_batch;
+  options.freeze_features = config.freeze_features;
   if (!config.class_weights.empty()) {  // which they are is not planned
     options.class_weights.assign(static_cast<size_t>(config.model.classes), 1);
   }

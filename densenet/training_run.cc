@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "densenet/class_weights.h"
 #include "densenet/divergence.h"
+#include "densenet/initial_network.h"
 
 namespace densenet {
 namespace {
@@ -162,6 +163,7 @@ Status TrainingRun::Plan() {
   options.strategy = *config_.strategy;
   options.max_batch = plan_.batch;
   options.label_smoothing = config_.label_smoothing;
+  options.freeze_features = config_.freeze_features;
   if (!config_.class_weights.empty()) {
     ASSIGN_OR_RETURN(options.class_weights,
                      MakeClassWeights(config_.class_weights, data_->train()));
@@ -186,6 +188,21 @@ Status TrainingRun::Allocate() {
   train_network_->Bind(*arena_);
   evaluation_network_->Bind(*arena_);
   return UseLoader(data_->train(), /*training=*/true).status();
+}
+
+StatusOr<std::string> TrainingRun::TakeInitialNetwork() {
+  if (config_.init_from.empty()) return std::string();
+  return densenet::TakeInitialNetwork(config_.init_from, config_.init_digest,
+                                      config_.model, *store_);
+}
+
+absl::Span<float> TrainingRun::Trained(absl::Span<float> all) const {
+  if (!config_.freeze_features) return all;
+  int64_t frozen = 0;
+  for (const ParameterSpec& spec : store_->parameters()) {
+    if (!IsOfClassifier(spec.name)) frozen += spec.shape.elems();
+  }
+  return all.subspan(static_cast<size_t>(frozen));
 }
 
 Status TrainingRun::Restore(const Checkpoint& checkpoint) {
@@ -236,9 +253,11 @@ StatusOr<TrainingRun::StepResult> TrainingRun::TrainStep() {
     return NonFiniteLoss(batch, result.loss_sum);
   }
   std::vector<absl::Span<float>> slots;
-  for (int i = 0; i < store_->slots(); ++i) slots.push_back(store_->slot(i));
-  optimizer_->Update(*context_, LearningRate(step), store_->values(),
-                     store_->gradients(), slots);
+  for (int i = 0; i < store_->slots(); ++i) {
+    slots.push_back(Trained(store_->slot(i)));
+  }
+  optimizer_->Update(*context_, LearningRate(step), Trained(store_->values()),
+                     Trained(store_->gradients()), slots);
 
   done.examples = result.examples;
   done.loss = result.loss_sum / static_cast<double>(result.examples);

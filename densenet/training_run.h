@@ -62,6 +62,9 @@ class TrainingRun {
   int64_t measured_peak_bytes() const { return memory_.stats().peak_bytes; }
   int threads() const { return context_->threads().threads(); }
 
+  // Starts from the network that the configuration names, if it does; says
+  // what it took.
+  StatusOr<std::string> TakeInitialNetwork();
   // Goes on from a checkpoint.
   // Errors  FailedPrecondition  it was trained on other data
   Status Restore(const Checkpoint& checkpoint);
@@ -122,6 +125,8 @@ class TrainingRun {
       const BatchSource& source, const EvaluationProgress& progress);
   // The error of a step with that loss, which names the layer it came from.
   Status NonFiniteLoss(const Batch& batch, double loss);
+  // The part of an array of all parameters that the optimizer updates.
+  absl::Span<float> Trained(absl::Span<float> all) const;
   Status CheckFinite() const;
 
   RunConfig config_;

@@ -18,7 +18,8 @@ namespace {
 auto Fields(RunOptions& o) {
   return std::tie(
       o.preset, o.depth, o.blocks, o.growth, o.bottleneck, o.compression,
-      o.dropout, o.stem, o.stem_channels, o.dataset, o.data, o.image_key,
+      o.dropout, o.stem, o.stem_channels, o.bn_epsilon, o.init_from,
+      o.init_digest, o.freeze_features, o.dataset, o.data, o.image_key,
       o.label_key, o.label_offset, o.image_size, o.augment, o.normalize,
       o.validation, o.last_batch, o.on_bad_data, o.max_bad, o.prefetch,
       o.workers, o.batch, o.epochs, o.steps_per_epoch, o.max_steps,
@@ -100,6 +101,26 @@ void AddOptimizationOptions(CLI::App& command, RunOptions& o) {
   AddOption(command, "--seed", o.seed,
             "of initial values, order, augmentation, dropout (1)", "N")
       ->check(CLI::NonNegativeNumber)
+      ->group(kGroup);
+}
+
+void AddFineTuningOptions(CLI::App& command, RunOptions& o) {
+  constexpr char kGroup[] = "Fine-tuning";
+  AddOption(command, "--init-from", o.init_from,
+            "start from the network of a checkpoint, or of a run folder's "
+            "newest; a new classifier where it has other classes, and its "
+            "normalization unless --normalize says otherwise",
+            "FILE|DIR")
+      ->group(kGroup);
+  AddOption(command, "--init-digest", o.init_digest,
+            "refuse another file (a run's config.json has it)", "sha1:...")
+      ->group(kGroup);
+  command
+      .add_flag_function(
+          "--freeze-features,!--no-freeze-features",
+          [&o](int64_t count) { o.freeze_features = count > 0; },
+          "train the classifier alone; all before it stays as it is, batch "
+          "norm by running statistics (off)")
       ->group(kGroup);
 }
 
@@ -234,6 +255,9 @@ void AddModelOptions(CLI::App& command, RunOptions& o) {
   AddOption(command, "--stem-channels", o.stem_channels,
             "(2 * growth where compressed or imagenet, else 16)", "N")
       ->group(kGroup);
+  AddOption(command, "--bn-epsilon", o.bn_epsilon,
+            "added to the variance in batch norm (1e-5)", "X")
+      ->group(kGroup);
 }
 
 void AddDataOptions(CLI::App& command, RunOptions& o) {
@@ -302,6 +326,7 @@ void AddRunOptions(CLI::App& command, RunOptions& options) {
             "N")
       ->group("Data");
   AddOptimizationOptions(command, options);
+  AddFineTuningOptions(command, options);
   AddMachineOptions(command, options);
   AddFolderOptions(command, options);
 }

@@ -122,6 +122,54 @@ TEST_F(CheckpointTest, AnotherToolsFileIsNoCheckpoint) {
       Fails(StatusCode::kInvalidArgument, {"x.safetensors", "no checkpoint"}));
 }
 
+TEST_F(CheckpointTest, EditedDescriptionsAreRefusedInOurWords) {
+  const std::string path = dir_.File("c.safetensors");
+  ASSERT_OK(SaveCheckpoint(path, info_, *store_, kSlots));
+  const SafetensorsMetadata good = SafetensorsFile::Open(path)->metadata();
+  const float value = 1;
+  const SafetensorsItem item{
+      "w", ConstTensorView(&value, DType::kFloat32, Shape{1})};
+  struct Edit {
+    const char* key;
+    const char* from;
+    const char* to;
+    std::vector<std::string> parts;
+  };
+  const Edit edits[] = {
+      {kModelMetadata,
+       R"("growth_rate":4)",
+       R"("growth_rate":"4")",
+       {"'growth_rate': expected a whole number, found \"4\""}},
+      {kModelMetadata,
+       R"("growth_rate":4)",
+       R"("rate":4)",
+       {"'growth_rate' is missing"}},
+      {kModelMetadata,
+       R"("growth_rate":4)",
+       R"("growth_rate":4,"more":1)",
+       {"unknown key 'more'", "later version"}},
+      {kDataMetadata,
+       R"("dataset":"cifar10")",
+       R"("dataset":10)",
+       {"data description: 'dataset': expected a text, found 10"}},
+      {kClockMetadata, R"("seconds":)", R"("second":)", {"clock: 'seconds'"}},
+  };
+  for (const Edit& edit : edits) {
+    SafetensorsMetadata metadata = good;
+    std::string& text = metadata.at(edit.key);
+    const size_t at = text.find(edit.from);
+    ASSERT_NE(at, std::string::npos) << text;
+    text.replace(at, std::string(edit.from).size(), edit.to);
+    ASSERT_OK(WriteSafetensors(path, {&item, 1}, metadata));
+    const Status status = Checkpoint::Open(path).status();
+    for (const std::string& part : edit.parts) {
+      EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(part));
+    }
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::Not(::testing::HasSubstr("json")));
+  }
+}
+
 TEST_F(CheckpointTest, KeepsTheLastFewAndTheBest) {
   const CheckpointFolder folder(dir_.path(), 2);
   ASSERT_OK(Save(2, folder));
