@@ -17,6 +17,7 @@ find_package(Protobuf REQUIRED)
 find_package(Libxsmm REQUIRED)
 find_package(Libisal REQUIRED)
 find_package(Matio REQUIRED)
+find_package(Libzip REQUIRED)
 
 set(DENSENET_WITH_CUDA OFF)
 if(NOT DENSENET_CUDA STREQUAL "OFF")

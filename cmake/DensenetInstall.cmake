@@ -39,5 +39,6 @@ install(FILES ${PROJECT_BINARY_DIR}/densenetConfig.cmake
               ${PROJECT_BINARY_DIR}/densenetConfigVersion.cmake
               ${CMAKE_CURRENT_LIST_DIR}/FindLibxsmm.cmake
               ${CMAKE_CURRENT_LIST_DIR}/FindLibisal.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/FindLibzip.cmake
               ${CMAKE_CURRENT_LIST_DIR}/FindMatio.cmake
   DESTINATION ${densenet_package_dir})

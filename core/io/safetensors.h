@@ -113,6 +113,10 @@ class SafetensorsFile {
 
   // Fills a packed host view of the same type and shape.
   Status Read(const std::string& name, TensorView out) const;
+  // Bytes of its elements from `offset` on, whatever their type; CHECKs that
+  // it has so many.
+  Status ReadBytes(const std::string& name, int64_t offset,
+                   absl::Span<char> out) const;
   // A tensor of the type and shape in the file; `resource` is a host one.
   StatusOr<Tensor> Read(const std::string& name,
                         MemoryResource& resource) const;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <glog/logging.h>
 
 #include <algorithm>
 #include <limits>
@@ -289,6 +290,14 @@ Status SafetensorsFile::Read(const std::string& name, TensorView out) const {
         path(), name));
   }
   return file_.ReadAt(data_begin_ + entry->begin, out.raw(), entry->bytes());
+}
+
+Status SafetensorsFile::ReadBytes(const std::string& name, int64_t offset,
+                                  absl::Span<char> out) const {
+  ASSIGN_OR_RETURN(const SafetensorsEntry* entry, Find(name));
+  const auto bytes = static_cast<int64_t>(out.size());
+  CHECK(0 <= offset && offset <= entry->bytes() - bytes) << name;
+  return file_.ReadAt(data_begin_ + entry->begin + offset, out.data(), bytes);
 }
 
 StatusOr<Tensor> SafetensorsFile::Read(const std::string& name,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "densenet/cli/checkpoint.h"
 #include "densenet/cli/records.h"
 
 namespace densenet::cli {
@@ -96,6 +97,7 @@ int RunApp(const std::vector<std::string>& args, const Environment& env) {
   AddVerifyCommand(app, env, &selected);
   AddDatasetsCommand(app, env, &selected);
   AddRecordsCommand(app, env, &selected);
+  AddCheckpointCommand(app, env, &selected);
   AddDevicesCommand(app, env, &selected);
   if (const std::optional<std::string> unknown = UnknownCommand(app, args)) {
     env.err << *unknown << '\n' << std::flush;

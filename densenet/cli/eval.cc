@@ -136,6 +136,11 @@ StatusOr<Evaluation> EvaluateCheckpoint(const Options& options,
                                         const Environment& env) {
   const CheckpointInfo& info = checkpoint.info();
   const std::string dataset = options.dataset.value_or(info.data.dataset);
+  if (dataset.empty()) {
+    return InvalidArgument(fmt::format(
+        "{} names no data set: say with --dataset what to evaluate on",
+        checkpoint.path()));
+  }
   const DataQuery query = QueryFor(options, info, dataset);
   ASSIGN_OR_RETURN(const ImageDatasetInfo images, DescribeData(query));
   RETURN_IF_ERROR(CheckFits(images, info));

@@ -295,7 +295,7 @@ TEST(RunConfig, ModelConfigRoundTrips) {
   EXPECT_TRUE(*read == model);
   json["squeeze"] = true;
   EXPECT_THAT(ModelConfigFromJson(json),
-              Fails(StatusCode::kInvalidArgument, {"unknown keys"}));
+              Fails(StatusCode::kInvalidArgument, {"unknown key 'squeeze'"}));
   json.erase("squeeze");
   json.erase("classes");
   EXPECT_THAT(ModelConfigFromJson(json),

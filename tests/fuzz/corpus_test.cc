@@ -27,7 +27,8 @@ INSTANTIATE_TEST_SUITE_P(Fuzz, CorpusTest,
                                            Target{"idx", FuzzIdx},
                                            Target{"cifar", FuzzCifar},
                                            Target{"svhn", FuzzSvhn},
-                                           Target{"image", FuzzImage}),
+                                           Target{"image", FuzzImage},
+                                           Target{"pytorch", FuzzPytorch}),
                          [](const auto& param) { return param.param.name; });
 
 constexpr int kMutants = 40;  // of each file

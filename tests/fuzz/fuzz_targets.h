@@ -25,6 +25,8 @@ void FuzzCifar(std::string_view bytes);
 void FuzzSvhn(std::string_view bytes);
 // A JPEG or PNG file.
 void FuzzImage(std::string_view bytes);
+// A file of torch.save, zip or older; and any bytes as its pickle.
+void FuzzPytorch(std::string_view bytes);
 
 // Writes a file into a folder in memory, where there is one, and returns the
 // folder; its files stay until the process ends.
