@@ -50,24 +50,22 @@ void BasicLayer::AddForward(StepBuilder& builder) {
                             MomentsBytes(shape.k));
     buffers.push_back(moments);
   }
-  builder.Add(
-      name_ + ".conv1", "forward 3x3 convolution", buffers,
-      [this, y, scratch, moments, &builder](const Step& step) {
-        Conv3x3Forward conv;
-        conv.shape = ShapeOf(step.images);
-        conv.shape.chunks = step.share.chunks;
-        conv.x = norm_.ForwardRows(step);
-        conv.w = w_.value();
-        conv.y = y.At(step);
-        conv.ldy = y.ld;
-        conv.dropout = builder.DropoutOf(step, stream_, features_.pixels());
-        if (moments.valid()) {
-          conv.moments = builder.OwnPartials(step, moments, conv.shape.k);
-        }
-        conv.scratch = step.Data<float>(scratch);
-        Run(builder.ctx(), conv);
-        return OkStatus();
-      });
+  builder.Add(name_ + ".conv1", "forward 3x3 convolution", buffers,
+              [this, y, scratch, moments, &builder](const Step& step) {
+                Conv3x3Forward conv;
+                conv.shape = ShapeOf(step.images);
+                conv.shape.chunks = step.share.chunks;
+                conv.x = norm_.ForwardRows(step);
+                conv.w = w_.value();
+                conv.y = y.At(step);
+                conv.ldy = y.ld;
+                conv.dropout =
+                    builder.DropoutOf(step, stream_, features_.pixels());
+                conv.moments = builder.OwnPartials(step, moments, conv.shape.k);
+                conv.scratch = step.Data<float>(scratch);
+                Run(builder.ctx(), conv);
+                return OkStatus();
+              });
   builder.SetOutputOfLast(y, features_.pixels(), shape.k);
   features_.AddStatisticsTask(builder, output_, moments);
 }

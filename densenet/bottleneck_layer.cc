@@ -131,9 +131,7 @@ void BottleneckLayer::AddConv1Task(StepBuilder& builder, bool forward,
         conv.y = step.Data<float>(b);
         conv.ldy = bottleneck_;
         conv.dropout = builder.DropoutOf(step, stream1_, conv.pixels);
-        if (moments.valid()) {
-          conv.moments = builder.OwnPartials(step, moments, bottleneck_);
-        }
+        conv.moments = builder.OwnPartials(step, moments, bottleneck_);
         conv.scratch = step.Data<float>(scratch);
         Run(builder.ctx(), conv);
         return OkStatus();

@@ -22,9 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMaxSeeds = 1000;
 constexpr char kRunsFolder[] = "runs";
-constexpr char kGridFolder[] = "grid";
 
 Status CheckLists(const ComparisonOptions& o) {
   if (o.optimizers.empty()) {
@@ -114,14 +112,9 @@ Status DescribeImages(Comparison* comparison) {
     (split == Split::kTrain ? comparison->train_images
                             : comparison->test_images) = store->count();
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> unlike,
-                   FilesUnlikePublished(recipe.dataset, recipe.data));
-  if (!unlike.empty()) {
-    comparison->notes.push_back(fmt::format(
-        "these are not the published {} files ({} differ in content): errors "
-        "are not comparable with published ones",
-        recipe.dataset, fmt::join(unlike, ", ")));
-  }
+  ASSIGN_OR_RETURN(const std::optional<std::string> note,
+                   NoteUnlikePublished(recipe.dataset, recipe.data));
+  if (note) comparison->notes.push_back(*note);
   return OkStatus();
 }
 

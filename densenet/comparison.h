@@ -39,6 +39,9 @@
 
 namespace densenet {
 
+// Far beyond what anybody trains.
+inline constexpr int64_t kMaxSeeds = 1000;
+
 struct ComparisonOptions {
   // What all runs share. Its optimizer and rate are not used; its seed is the
   // first, its `out` the comparison's folder. Its `validation` is that of the

@@ -9,7 +9,6 @@
 namespace densenet {
 namespace {
 
-constexpr char kGridFolder[] = "grid";
 constexpr int64_t kMostHeldOut = 5000;  // the paper's on CIFAR
 constexpr int64_t kHeldOutShare = 10;   // a tenth
 // Of automatic rates, in either direction together: two decades.

@@ -16,6 +16,9 @@
 
 namespace densenet {
 
+// Of the comparison's folder: where the grid's runs are.
+inline constexpr char kGridFolder[] = "grid";
+
 // Images held out for a grid when nothing is said.
 int64_t DefaultGridValidation(int64_t train_images);
 

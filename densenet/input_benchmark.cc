@@ -60,8 +60,8 @@ Status MeasurePipeline(const InputBenchmarkOptions& options,
                    TrainingData::Load(config, memory));
   const BatchLoader::Options loader_options = {
       .ahead = config.prefetch,
-      .workers =
-          LoaderWorkers(config, data->train(), context->threads().threads())};
+      .workers = LoaderWorkers(config.workers, data->train(),
+                               context->threads().threads())};
   ASSIGN_OR_RETURN(const std::unique_ptr<BatchLoader> loader,
                    BatchLoader::Create(&data->train(), loader_options, memory));
   Taker taker(*loader, options);

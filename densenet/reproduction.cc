@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMaxSeeds = 1000;
 constexpr std::string_view kImageNet = "imagenet";
 
 // What train calls the row's data: ImageNet's photographs are a folder of
@@ -65,14 +64,9 @@ Status NoteData(const PaperRow& row, const RunConfig& config,
         "these images have {} classes, the paper's have {}: another task",
         config.model.classes, classes));
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> unlike,
-                   FilesUnlikePublished(config.dataset, config.data));
-  if (!unlike.empty()) {
-    notes->push_back(fmt::format(
-        "these are not the published {} files ({} differ in content): the "
-        "error is not that of the paper's data",
-        config.dataset, fmt::join(unlike, ", ")));
-  }
+  ASSIGN_OR_RETURN(const std::optional<std::string> note,
+                   NoteUnlikePublished(config.dataset, config.data));
+  if (note) notes->push_back(*note);
   return OkStatus();
 }
 

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "core/io/file.h"
+#include "densenet/checkpoint_evaluation.h"
 #include "densenet/checkpoint_folder.h"
 #include "densenet/data/data_source.h"
-#include "densenet/evaluator.h"
-#include "densenet/inference.h"
+#include "densenet/json_field.h"
 #include "densenet/run_folder.h"
 #include "densenet/training_data.h"
 #include "memory/host_memory.h"
@@ -29,19 +29,20 @@ StatusOr<std::optional<Score>> ReadResult(const RunConfig& config,
     return std::optional<Score>();
   }
   ASSIGN_OR_RETURN(const Json json, ReadJsonObject(ResultPath(config)));
-  // nlohmann reports a missing key or another type by an exception.
-  try {
-    if (json.at("step").get<int64_t>() != step) return std::optional<Score>();
-    Score score;
-    json.at("test_loss").get_to(score.loss);
-    json.at("test_error").get_to(score.error_percent);
-    if (const auto top5 = json.find("test_top5_error"); top5 != json.end()) {
-      score.top5_error_percent = top5->get<double>();
-    }
-    return std::optional<Score>(score);
-  } catch (const nlohmann::json::exception& e) {
-    return DataLoss(fmt::format("{}: {}", ResultPath(config), e.what()));
+  const auto read = [&](const char* key, auto* out) {
+    return Annotate(ReadField(json, key, out), ResultPath(config));
+  };
+  int64_t tested = 0;
+  RETURN_IF_ERROR(read("step", &tested));
+  if (tested != step) return std::optional<Score>();
+  Score score;
+  RETURN_IF_ERROR(read("test_loss", &score.loss));
+  RETURN_IF_ERROR(read("test_error", &score.error_percent));
+  if (json.contains("test_top5_error")) {
+    RETURN_IF_ERROR(
+        read("test_top5_error", &score.top5_error_percent.emplace()));
   }
+  return std::optional<Score>(score);
 }
 
 StatusOr<std::optional<Evaluation>> EvaluateTest(
@@ -57,25 +58,13 @@ StatusOr<std::optional<Evaluation>> EvaluateTest(
       const BatchSource source,
       BatchSource::Create(set.get(), checkpoint.info().data.normalization,
                           EvaluationSourceOptions(config)));
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<BatchLoader> loader,
-      BatchLoader::Create(&source,
-                          {.ahead = config.prefetch,
-                           .workers = LoaderWorkers(
-                               config, source, context->threads().threads()),
-                           .across_epochs = false},
-                          memory));
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<Inference> inference,
-      Inference::Create(*context, memory, checkpoint, source.BatchExamples(0)));
-  return Evaluate(
-      inference->network(), *loader,
-      [&](int64_t done, int64_t total) {
+  return EvaluateCheckpoint(
+      *context, memory, checkpoint, source, config.prefetch, config.workers,
+      config.max_bad, [&](int64_t done, int64_t total) {
         console.Bar(
             fmt::format("testing the selected model {}%", 100 * done / total));
         return !(should_stop && should_stop());
-      },
-      config.max_bad);
+      });
 }
 
 }  // namespace

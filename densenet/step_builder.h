@@ -156,10 +156,11 @@ class StepBuilder {
     return options_.exchange ? FixedChunks::Of(s.batch_images, s.batch_chunks)
                              : FixedChunks::Of(s.images, s.chunks);
   }
-  // Partial sums of all those chunks, 2 x channels float64 each, and where
-  // this step's own begin.
+  // Where this step's own begin among the partial sums of all those chunks,
+  // 2 x channels float64 each; null where there is no buffer for any.
   double* OwnPartials(const Step& step, BufferId partials,
                       int64_t channels) const {
+    if (!partials.valid()) return nullptr;
     const int64_t first = options_.exchange ? step.share.first_chunk : 0;
     return step.Data<double>(partials) + first * 2 * channels;
   }

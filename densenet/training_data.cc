@@ -28,9 +28,8 @@ BatchSource::Options EvaluationSourceOptions(const RunConfig& config) {
   return options;
 }
 
-int LoaderWorkers(const RunConfig& config, const BatchSource& source,
-                  int threads) {
-  if (config.workers > 0) return config.workers;
+int LoaderWorkers(int workers, const BatchSource& source, int threads) {
+  if (workers > 0) return workers;
   return source.decodes() ? threads : 1;
 }
 

@@ -68,8 +68,7 @@ BatchSource::Options EvaluationSourceOptions(const RunConfig& config);
 
 // Threads that prepare a run's batches: as configured, or one for each of
 // `threads` where images are decoded.
-int LoaderWorkers(const RunConfig& config, const BatchSource& source,
-                  int threads);
+int LoaderWorkers(int workers, const BatchSource& source, int threads);
 
 }  // namespace densenet
 

@@ -129,7 +129,7 @@ BatchLoader::Options TrainingRun::LoaderOptions(const BatchSource& source,
                                                 bool training) const {
   BatchLoader::Options options;
   options.ahead = config_.prefetch;
-  options.workers = LoaderWorkers(config_, source, threads());
+  options.workers = LoaderWorkers(config_.workers, source, threads());
   options.across_epochs = training;
   options.batches = training ? pass_batches_ : 0;
   return options;

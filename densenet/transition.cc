@@ -38,10 +38,7 @@ void Transition::AddForward(StepBuilder& builder) {
                 conv.y = y.At(step);
                 conv.ldy = y.ld;
                 conv.dropout = builder.DropoutOf(step, stream_, to_.pixels());
-                if (moments.valid()) {
-                  conv.moments =
-                      builder.OwnPartials(step, moments, conv.shape.k);
-                }
+                conv.moments = builder.OwnPartials(step, moments, conv.shape.k);
                 conv.scratch = step.Data<float>(scratch);
                 Run(builder.ctx(), conv);
                 return OkStatus();

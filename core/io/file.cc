@@ -30,20 +30,6 @@ struct CloseFolder {
   void operator()(DIR* folder) const noexcept { ::closedir(folder); }
 };
 
-Status WriteFully(int fd, std::string_view path, const char* data,
-                  int64_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = ::write(fd, data, static_cast<size_t>(bytes));
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      return FileError("write", path, errno);
-    }
-    data += n;
-    bytes -= n;
-  }
-  return OkStatus();
-}
-
 // The folder's entry of a new name must reach the disk too. Some file systems
 // cannot sync a folder and say so with EINVAL; there is nothing more to do.
 Status SyncFolder(const std::string& path) {
@@ -279,14 +265,26 @@ bool IsTemporaryName(std::string_view name) {
   return name.substr(0, digits).ends_with(kTemporaryMark);
 }
 
+Status WriteFully(int fd, std::string_view path, const char* data,
+                  int64_t bytes) {
+  while (bytes > 0) {
+    const ssize_t n = ::write(fd, data, static_cast<size_t>(bytes));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return FileError("write", path, errno);
+    }
+    data += n;
+    bytes -= n;
+  }
+  return OkStatus();
+}
+
 Status RemoveTemporaries(const std::string& folder) {
-  std::error_code error;
-  fs::directory_iterator entries(folder, error);
-  if (error) return FileError("list", folder, error.value());
-  for (; entries != fs::directory_iterator(); entries.increment(error)) {
-    if (error) return FileError("list", folder, error.value());
-    const fs::path& path = entries->path();
-    if (!IsTemporaryName(path.filename().string())) continue;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder));
+  for (const std::string& name : names) {
+    if (!IsTemporaryName(name)) continue;
+    const fs::path path = fs::path(folder) / name;
+    std::error_code error;
     if (!fs::remove(path, error) && error) {
       return FileError("remove", path.string(), error.value());
     }

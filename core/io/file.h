@@ -74,6 +74,10 @@ inline constexpr int64_t kDefaultMaxFileBytes = int64_t{1} << 30;
 StatusOr<std::string> ReadFile(const std::string& path,
                                int64_t max_bytes = kDefaultMaxFileBytes);
 
+// All bytes to a descriptor; `path` is for the error.
+Status WriteFully(int fd, std::string_view path, const char* data,
+                  int64_t bytes);
+
 // The names of what is in a folder, sorted byte by byte, without "." and "..".
 StatusOr<std::vector<std::string>> NamesIn(const std::string& folder);
 

@@ -12,6 +12,7 @@
 //                            bytes of a file, 2^26 pixels progressive or
 //                            interlaced
 //           DataLoss         cut or damaged
+//           ResourceExhausted  no memory for what the decoder needs
 //           Messages begin with the name that the caller gives.
 // Threads   safe
 

@@ -114,8 +114,10 @@ Status RecordIndex::Scan(const Options& options,
       const std::optional<int64_t> length = ParseRecordHeader(header);
       if (length && *length <= max_record_bytes_ &&
           *length <= behind - kRecordFooterBytes) {
+        const int64_t bytes = kRecordHeaderBytes + *length + kRecordFooterBytes;
         offsets_.push_back(offset);
-        offset += kRecordHeaderBytes + *length + kRecordFooterBytes;
+        largest_bytes_ = std::max(largest_bytes_, bytes);
+        offset += bytes;
         continue;
       }
     }
@@ -139,7 +141,8 @@ int64_t RecordIndex::offset(int64_t i) const {
 }
 
 int64_t RecordIndex::record_bytes(int64_t i) const {
-  return (i + 1 < size() ? offset(i + 1) : file_bytes()) - offset(i);
+  const int64_t next = i + 1 < size() ? offset(i + 1) : file_bytes();
+  return std::min(next - offset(i), largest_bytes_);
 }
 
 Status RecordIndex::Fail(int64_t i, RecordFaultKind kind, std::string detail,

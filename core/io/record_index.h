@@ -69,7 +69,9 @@ class RecordIndex {
   StatusOr<std::string_view> Read(
       int64_t i, absl::Span<char> room,
       std::optional<RecordFault>* fault = nullptr) const;
-  // From its header to that of the next record, or the file's end.
+  // With header and footer, at most: up to the next record or the file's end,
+  // but never more than the largest record of the index, whatever damage lies
+  // in between.
   int64_t record_bytes(int64_t i) const;
 
  private:
@@ -86,6 +88,7 @@ class RecordIndex {
   RandomAccessFile file_;
   int64_t max_record_bytes_ = 0;
   std::vector<int64_t> offsets_;
+  int64_t largest_bytes_ = 0;  // of a record
   int64_t fault_count_ = 0;
 };
 

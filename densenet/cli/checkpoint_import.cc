@@ -11,6 +11,7 @@
 #include "densenet/checkpoint.h"
 #include "densenet/cli/checkpoint.h"
 #include "densenet/cli/train_options.h"
+#include "densenet/data/class_names.h"
 #include "densenet/data/data_source.h"
 #include "densenet/interchange/network_import.h"
 #include "densenet/interchange/tensor_file.h"
@@ -78,17 +79,6 @@ StatusOr<Normalization> ResolveNormalization(const Options& options,
                    ParseChannels("std", *options.deviation, channels));
   RETURN_IF_ERROR(PixelTable::Create(normalization).status());
   return normalization;
-}
-
-// A name a line.
-StatusOr<std::vector<std::string>> ReadClassNames(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  std::vector<std::string> names;
-  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-    if (line.back() == '\r') line.remove_suffix(1);
-    names.emplace_back(line);
-  }
-  return names;
 }
 
 // What the images are, of a data set or as the options say.

@@ -96,11 +96,13 @@ StatusOr<ContactSheet> MakeSheet(const Options& options,
   std::vector<float> values(static_cast<size_t>(info.image_elems()));
   for (int64_t batch = 0; batch < count; ++batch) {
     int32_t label = 0;
-    RETURN_IF_ERROR(source.Fill(
+    const Status filled = source.Fill(
         kEpoch, batch,
         TensorView(values.data(), DType::kFloat32,
                    Shape{1, info.height, info.width, info.channels}),
-        TensorView(&label, DType::kInt32, Shape{1})));
+        TensorView(&label, DType::kInt32, Shape{1}));
+    // The options are right, whatever is wrong with the file.
+    if (!filled.ok()) return DataLoss(StdView(filled.message()));
     sheet.images.push_back(
         ToImage(values.data(), info, source.normalization()));
     sheet.labels.push_back(info.class_names[static_cast<size_t>(label)]);

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "densenet/checkpoint_evaluation.h"
 #include "densenet/checkpoint_folder.h"
 #include "densenet/cli/command.h"
 #include "densenet/console.h"
 #include "densenet/data/data_source.h"
 #include "densenet/data/shuffle.h"
-#include "densenet/evaluator.h"
-#include "densenet/inference.h"
 #include "densenet/training_data.h"
 #include "memory/host_memory.h"
 
@@ -131,9 +130,9 @@ StatusOr<BatchSource> MakeSource(const Options& options,
       std::move(options.split == "train" ? parts.train : parts.validation));
 }
 
-StatusOr<Evaluation> EvaluateCheckpoint(const Options& options,
-                                        const Checkpoint& checkpoint,
-                                        const Environment& env) {
+StatusOr<Evaluation> EvaluateImages(const Options& options,
+                                    const Checkpoint& checkpoint,
+                                    const Environment& env) {
   const CheckpointInfo& info = checkpoint.info();
   const std::string dataset = options.dataset.value_or(info.data.dataset);
   if (dataset.empty()) {
@@ -158,29 +157,15 @@ StatusOr<Evaluation> EvaluateCheckpoint(const Options& options,
     return InvalidArgument(
         fmt::format("{}: no images to evaluate on", dataset));
   }
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<BatchLoader> loader,
-      BatchLoader::Create(
-          &source,
-          {.ahead = options.prefetch,
-           .workers = options.workers > 0 ? options.workers
-                      : source.decodes()  ? context->threads().threads()
-                                          : 1,
-           .across_epochs = false},
-          memory));
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<Inference> inference,
-      Inference::Create(*context, memory, checkpoint, source.BatchExamples(0)));
   Console console(env.out, env.terminal);
   ASSIGN_OR_RETURN(
       const std::optional<Evaluation> evaluation,
-      Evaluate(
-          inference->network(), *loader,
-          [&](int64_t done, int64_t total) {
+      EvaluateCheckpoint(
+          *context, memory, checkpoint, source, options.prefetch,
+          options.workers, options.max_bad, [&](int64_t done, int64_t total) {
             console.Bar(fmt::format("evaluating {}%", 100 * done / total));
             return !(env.should_stop && env.should_stop());
-          },
-          options.max_bad));
+          }));
   if (!evaluation) return Unavailable("stopped before the end");
   return *evaluation;
 }
@@ -212,7 +197,7 @@ int Run(const Options& options, const Environment& env) {
                                   "images (train --validation N)"),
                   kExitUsage);
   }
-  StatusOr<Evaluation> result = EvaluateCheckpoint(options, *checkpoint, env);
+  StatusOr<Evaluation> result = EvaluateImages(options, *checkpoint, env);
   if (!result.ok()) return Report(env, kName, result.status(), kExitFailed);
   for (const Status& skipped : result->skipped) {
     Report(env, kName, Annotate(skipped, "warning, left out"), 0);

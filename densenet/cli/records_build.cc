@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
-#include <sstream>
 
 #include "absl/strings/numbers.h"
 #include "core/io/file.h"
 #include "densenet/cli/records.h"
 #include "densenet/data/class_files.h"
+#include "densenet/data/class_names.h"
 #include "densenet/data/dataset.h"
 #include "densenet/data/record_builder.h"
 #include "densenet/data/shuffle.h"
@@ -64,26 +64,6 @@ void AddSplit(std::string name, std::unique_ptr<RecordSource> source,
   input->splits.push_back(std::move(split));
 }
 
-StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  std::istringstream lines(text);
-  std::vector<std::string> names;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.empty()) continue;
-    if (std::find(names.begin(), names.end(), line) != names.end()) {
-      return InvalidArgument(
-          fmt::format("{}: the class '{}' is there twice", path, line));
-    }
-    names.push_back(std::move(line));
-  }
-  if (names.empty()) {
-    return InvalidArgument(
-        fmt::format("{}: expected the name of a class a line", path));
-  }
-  return names;
-}
-
 // DIR/train with class folders in it: DIR holds splits. DIR/train with images
 // in it is a class.
 StatusOr<bool> HoldsSplits(const std::string& data) {
@@ -114,7 +94,7 @@ Status OpenFolder(const Options& options, Input* input) {
   ASSIGN_OR_RETURN(const bool splits, HoldsSplits(data));
   const std::string train = splits ? data + "/train" : data;
   if (options.labels) {
-    ASSIGN_OR_RETURN(input->class_names, ReadLabels(*options.labels));
+    ASSIGN_OR_RETURN(input->class_names, ReadClassNames(*options.labels));
   } else {
     ASSIGN_OR_RETURN(input->class_names, FoldersIn(train));
   }
@@ -215,16 +195,7 @@ StatusOr<RecordBuildReport> Build(const Options& options, const Input& input,
   build.max_bad = options.max_bad;
   build.progress = ProgressBar(env, "build", "images", 1);
   build.should_stop = env.should_stop;
-  StatusOr<RecordBuildReport> report =
-      BuildRecords(input.splits, input.class_names, options.out, build);
-  if (!report.ok() && IsBadExample(report.status()) && !build.skip_bad) {
-    return MakeStatus(
-        report.status().code(),
-        fmt::format("{} (nothing was written; --on-bad-data skip leaves out "
-                    "images that cannot be used)",
-                    StdView(report.status().message())));
-  }
-  return report;
+  return BuildRecords(input.splits, input.class_names, options.out, build);
 }
 
 Json Summarize(const Options& options, const Input& input,

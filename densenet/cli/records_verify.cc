@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "densenet/cli/records.h"
+#include "densenet/data/class_names.h"
 #include "densenet/data/record_check.h"
 #include "densenet/data/record_manifest.h"
 
@@ -41,14 +42,17 @@ Json ToJson(const RecordSetFault& fault) {
 
 // Of the manifest, else of labels.txt in the folder; 0 without either.
 StatusOr<int64_t> KnownClasses(const std::string& path, const RecordSet& set) {
-  if (set.manifest) {
+  if (set.manifest && !set.manifest->class_names.empty()) {
     return static_cast<int64_t>(set.manifest->class_names.size());
   }
-  const std::string labels = fmt::format("{}/{}", path, kRecordLabelsName);
   std::error_code error;
+  const std::filesystem::path given(path);
+  const std::filesystem::path folder =
+      std::filesystem::is_directory(given, error) ? given : given.parent_path();
+  const std::string labels = (folder / kRecordLabelsName).string();
   if (!std::filesystem::exists(labels, error)) return 0;
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                   ReadRecordLabels(labels));
+                   ReadClassNames(labels));
   return static_cast<int64_t>(names.size());
 }
 

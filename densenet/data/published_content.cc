@@ -1,5 +1,8 @@
 #include "densenet/data/published_content.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <filesystem>
 
 #include "core/io/digest.h"
@@ -31,6 +34,17 @@ StatusOr<std::vector<std::string>> FilesUnlikePublished(
     }
   }
   return unlike;
+}
+
+StatusOr<std::optional<std::string>> NoteUnlikePublished(
+    const std::string& dataset, const std::string& folder) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> unlike,
+                   FilesUnlikePublished(dataset, folder));
+  if (unlike.empty()) return std::optional<std::string>();
+  return std::optional<std::string>(fmt::format(
+      "these are not the published {} files ({} differ in content): errors are "
+      "not comparable with published ones",
+      dataset, fmt::join(unlike, ", ")));
 }
 
 }  // namespace densenet

@@ -10,6 +10,7 @@
 #ifndef DENSENET_DENSENET_DATA_PUBLISHED_CONTENT_H_
 #define DENSENET_DENSENET_DATA_PUBLISHED_CONTENT_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ namespace densenet {
 // Empty for a data set without an entry in the catalog: its files are its own.
 // `folder` "": where the system keeps the data set.
 StatusOr<std::vector<std::string>> FilesUnlikePublished(
+    const std::string& dataset, const std::string& folder);
+
+// The same as a note for a report; nothing where all files are the published
+// ones.
+StatusOr<std::optional<std::string>> NoteUnlikePublished(
     const std::string& dataset, const std::string& folder);
 
 }  // namespace densenet

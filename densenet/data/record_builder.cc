@@ -224,7 +224,12 @@ class Build {
         shard.skipped.push_back(image.status());
         RETURN_IF_ERROR(CountBad(image.status()));
       } else {
-        return image.status();
+        if (!IsBadExample(image.status())) return image.status();
+        return MakeStatus(
+            image.status().code(),
+            fmt::format("{} (nothing was written; --on-bad-data skip leaves "
+                        "out images that cannot be used)",
+                        StdView(image.status().message())));
       }
       Progress();
     }

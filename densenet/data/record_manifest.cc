@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <initializer_list>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_split.h"
 #include "core/io/file.h"
 #include "densenet/run_config.h"
 #include "densenet/run_folder.h"
@@ -226,21 +224,6 @@ StatusOr<RecordManifest> ReadRecordManifest(const std::string& path) {
     manifest.shards.push_back(std::move(shard));
   }
   return manifest;
-}
-
-StatusOr<std::vector<std::string>> ReadRecordLabels(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  std::vector<std::string> names;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    names.emplace_back(StdView(line));
-  }
-  while (!names.empty() && names.back().empty()) names.pop_back();
-  if (names.empty()) {
-    return InvalidArgument(
-        fmt::format("{}: expected the name of a class a line", path));
-  }
-  return names;
 }
 
 Status WriteRecordManifest(const std::string& path,

@@ -32,6 +32,7 @@
 namespace densenet {
 
 inline constexpr std::string_view kRecordManifestName = "manifest.json";
+// A name a line (densenet/data/class_names.h); the first is label 0.
 inline constexpr std::string_view kRecordLabelsName = "labels.txt";
 
 struct RecordShard {
@@ -58,8 +59,6 @@ struct RecordManifest {
 
 StatusOr<RecordManifest> ReadRecordManifest(const std::string& path);
 
-// The class names of a labels.txt: a line each, the first is label 0.
-StatusOr<std::vector<std::string>> ReadRecordLabels(const std::string& path);
 Status WriteRecordManifest(const std::string& path,
                            const RecordManifest& manifest);
 

@@ -19,6 +19,7 @@
 #include "core/io/gzip_reader.h"
 #include "core/io/image.h"
 #include "core/io/record_reader.h"
+#include "densenet/data/class_names.h"
 #include "densenet/data/record_manifest.h"
 
 namespace densenet {
@@ -182,21 +183,9 @@ StatusOr<std::vector<std::string>> ClassNames(const RecordQuery& query,
   const std::string labels =
       fmt::format("{}/{}", query.folder, kRecordLabelsName);
   std::error_code error;
-  if (fs::exists(labels, error)) return ReadRecordLabels(labels);
+  if (fs::exists(labels, error)) return ReadClassNames(labels);
   return CountClasses(train, SchemaOf(query, train.manifest),
                       query.max_faults.has_value());
-}
-
-Status WriteFully(int fd, const std::string& name, const char* data,
-                  int64_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = ::write(fd, data, static_cast<size_t>(bytes));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return FileError("write", name, errno);
-    data += n;
-    bytes -= n;
-  }
-  return OkStatus();
 }
 
 // A file that has no name and goes with its descriptor, with what `path`

@@ -15,8 +15,8 @@
 //           bytes for each of at most 2^20 features and values of bytes;
 //           ParseLabelledImage: none
 // Errors    InvalidArgument  no Example, or one without what is wanted: names
-//                            the record and the features that it has; one of
-//                            more than 2^20 parts
+//                            the record and the features that it has;
+//                            ParseTfExample: more than 2^20 parts
 // Numerics  equal examples are equal bytes
 // Threads   safe
 

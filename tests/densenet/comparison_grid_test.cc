@@ -4,23 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <sstream>
 
-#include "tests/densenet/test_cifar.h"
+#include "tests/densenet/comparison_fixture.h"
 #include "tests/support/status_matchers.h"
 
 namespace densenet {
 namespace {
 
 using ::densenet::testing::Fails;
-using ::densenet::testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class ComparisonGridTest : public ::testing::Test {
+class ComparisonGridTest : public testing::ComparisonFixture {
  protected:
-  ComparisonGridTest() { testing::WriteCifar10(data_, /*per_batch=*/5, 12); }
-
   ComparisonOptions Tiny(const std::vector<double>& rates) {
     ComparisonOptions options;
     options.recipe = testing::TinyRun(data_, runs_.File("compared"));
@@ -30,16 +26,6 @@ class ComparisonGridTest : public ::testing::Test {
     options.seeds = 1;
     return options;
   }
-  StatusOr<Comparison> Run(const ComparisonOptions& options, int stop_at = -1) {
-    out_.str("");
-    ASSIGN_OR_RETURN(Comparison comparison, PlanComparison(options));
-    steps_ = 0;
-    RETURN_IF_ERROR(RunComparison(
-        {.out = out_,
-         .should_stop = [this, stop_at] { return ++steps_ == stop_at; }},
-        &comparison));
-    return comparison;
-  }
   static std::vector<double> Rates(const Comparison& comparison) {
     std::vector<double> rates;
     for (const RatePoint& point : comparison.grid.front().points) {
@@ -47,11 +33,6 @@ class ComparisonGridTest : public ::testing::Test {
     }
     return rates;
   }
-
-  TempDir data_;
-  TempDir runs_;
-  std::ostringstream out_;
-  int steps_ = 0;
 };
 
 TEST_F(ComparisonGridTest, ATenthIsHeldOutAtMostFiveThousand) {

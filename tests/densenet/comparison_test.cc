@@ -4,23 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <sstream>
 
-#include "tests/densenet/test_cifar.h"
+#include "tests/densenet/comparison_fixture.h"
 #include "tests/support/status_matchers.h"
 
 namespace densenet {
 namespace {
 
 using ::densenet::testing::Fails;
-using ::densenet::testing::TempDir;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class ComparisonTest : public ::testing::Test {
+class ComparisonTest : public testing::ComparisonFixture {
  protected:
-  ComparisonTest() { testing::WriteCifar10(data_, /*per_batch=*/5, 12); }
-
   ComparisonOptions Tiny(const std::string& name = "compared") {
     ComparisonOptions options;
     options.recipe = testing::TinyRun(data_, runs_.File(name));
@@ -29,17 +25,6 @@ class ComparisonTest : public ::testing::Test {
     options.learning_rates = {0.1};
     options.seeds = 2;
     return options;
-  }
-  // After `stop_at` steps and batches of evaluations somebody stops it.
-  StatusOr<Comparison> Run(const ComparisonOptions& options, int stop_at = -1) {
-    out_.str("");
-    ASSIGN_OR_RETURN(Comparison comparison, PlanComparison(options));
-    steps_ = 0;
-    RETURN_IF_ERROR(RunComparison(
-        {.out = out_,
-         .should_stop = [this, stop_at] { return ++steps_ == stop_at; }},
-        &comparison));
-    return comparison;
   }
   static std::vector<double> FinalErrors(const Comparison& comparison) {
     std::vector<double> errors;
@@ -50,11 +35,6 @@ class ComparisonTest : public ::testing::Test {
     }
     return errors;
   }
-
-  TempDir data_;
-  TempDir runs_;
-  std::ostringstream out_;
-  int steps_ = 0;
 };
 
 TEST_F(ComparisonTest, RunsEveryOptimizerWithEverySeed) {

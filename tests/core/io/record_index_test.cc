@@ -74,6 +74,24 @@ TEST(RecordIndexTest, TheFirstFaultIsTheErrorUnlessTheyAreWanted) {
   EXPECT_EQ(faults[1].offset, 19 + 116 + 21);
 }
 
+TEST(RecordIndexTest, DamageInBetweenMakesNoRecordLarger) {
+  TempDir dir;
+  const std::string path =
+      dir.Write("x", TfRecord("one") + TfRecord(RandomBytes(5000, 1)) +
+                         TfRecord("three") + RandomBytes(700, 2));
+  std::vector<RecordFault> faults;
+  StatusOr<RecordIndex> index =
+      RecordIndex::Open(path, {.max_record_bytes = 100}, &faults);
+  ASSERT_OK(index);
+  EXPECT_THAT(ReadAll(*index), ElementsAre("one", "three"));
+  EXPECT_LE(index->record_bytes(0), 16 + 5);
+  EXPECT_LE(index->record_bytes(1), 16 + 5);
+  std::string room(static_cast<size_t>(index->record_bytes(1)), '\0');
+  const StatusOr<std::string_view> last = index->Read(1, absl::MakeSpan(room));
+  ASSERT_OK(last);
+  EXPECT_EQ(*last, "three");
+}
+
 TEST(RecordIndexTest, WithoutFaultsThereIsNoSearch) {
   TempDir dir;
   const std::string path = dir.Write("x", TfRecord("one") + "no record");

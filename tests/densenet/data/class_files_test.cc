@@ -15,7 +15,6 @@ namespace {
 using ::densenet::testing::Fails;
 using ::densenet::testing::TempDir;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 void WriteFile(const TempDir& dir, const std::string& name,
                const std::string& bytes) {
